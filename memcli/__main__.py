@@ -1,0 +1,67 @@
+"""The program: run the command line, and turn an error into a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from memcli.errors import MemcliError
+
+_BUG = 70
+_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """Run `memcli` with the arguments of this process and exit."""
+    _insist_on_utf8()
+    sys.exit(_main(sys.argv[1:]))
+
+
+def _insist_on_utf8() -> None:
+    """Begin again in UTF-8 mode where the locale (LANG=C) would garble arguments and file names."""
+    if sys.getfilesystemencoding().lower().replace("-", "") != "utf8" and not sys.flags.utf8_mode:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+
+
+def _main(argv: list[str]) -> int:
+    from memcli.cli import output
+
+    output.use_utf8()
+    own = argv[: argv.index("--")] if "--" in argv else argv
+    as_json = "--json" in own or "--ndjson" in own
+    try:
+        from memcli.cli.app import call
+
+        code = call(argv)
+        sys.stdout.flush()
+    except MemcliError as error:
+        _show_traceback(own)
+        output.report_error(error, as_json=as_json)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read us has gone; nothing is left to say, and the interpreter shall not try again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a sentence
+        _show_traceback(own)
+        bug = MemcliError(
+            f"this is a bug in memcli ({type(error).__name__}: {error})",
+            "run it again with -vv for the traceback, and report that",
+        )
+        output.report_error(bug, as_json=as_json)
+        return _BUG
+    return code
+
+
+def _show_traceback(argv: list[str]) -> None:
+    if "-vv" in argv:
+        import traceback
+
+        traceback.print_exc()
+
+
+if __name__ == "__main__":
+    main()

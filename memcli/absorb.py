@@ -1,0 +1,348 @@
+"""Import: what readers yield becomes records, in batches, each of them known, forgotten before, or added."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from memcli import lifecycle
+from memcli.errors import MemcliError, UsageError
+from memcli.importers import ReadOptions, Source, Unreadable, detect, read
+from memcli.redact import scrub
+from memcli.types import (
+    PRIORITY_OF_KIND,
+    ROLES,
+    BadLine,
+    Change,
+    Conversation,
+    Document,
+    FileReport,
+    Item,
+    Millis,
+    Notice,
+    Origin,
+    Record,
+    Skip,
+)
+
+# Records stored in one commit: large enough to be fast, small enough that a killed import loses little.
+BATCH = 4_000
+# So much text makes a batch as well: a few huge notes are as heavy as many messages.
+_BATCH_CHARS = 8_000_000
+_OWN_ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How a person wants files taken in."""
+
+    options: ReadOptions = field(default_factory=ReadOptions)
+    format_name: str | None = None
+    project: str | None = None
+    role: str | None = None
+    since: Millis | None = None
+    allow_sensitive: bool = False
+    restore: bool = False
+    dry_run: bool = False
+
+
+class Shelf(Protocol):
+    """What absorbing asks of the store, one batch at a time."""
+
+    def key(self) -> bytes:
+        """The key of the store's hashes."""
+        ...
+
+    def known(self, origins: Sequence[Origin]) -> lifecycle.Known:
+        """What is stored or buried of these origins."""
+        ...
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Record]:
+        """The memories of these ids."""
+        ...
+
+    def newest(self, id_: str) -> Record | None:
+        """The memory that stands in the place of this one now."""
+        ...
+
+    def keep(self, changes: Sequence[Change]) -> None:
+        """Carry out a plan (or, in a dry run, remember it)."""
+        ...
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The counts of one file while it is read."""
+
+    messages: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    conversations: set[str] = field(default_factory=set)
+    notes: int = 0
+    bad_lines: list[int] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    error: MemcliError | None = None
+
+    def count(self, record: Record, outcome: str) -> None:
+        """One record that the file holds: added, known or forgotten."""
+        self.outcomes[outcome] += 1
+        if record.kind == "episode" and record.role in ROLES:
+            self.messages[record.role or ""] += 1
+            self.conversations.add(record.session_id or "")
+        else:
+            self.notes += 1
+
+    def report(self, path: str, form: str | None) -> FileReport:
+        """The counts as they stand."""
+        return FileReport(
+            path=path,
+            format=form,
+            conversations=len(self.conversations),
+            messages={role: self.messages[role] for role in ROLES},
+            notes=self.notes,
+            added=self.outcomes["added"],
+            duplicates=self.outcomes["known"],
+            forgotten=self.outcomes["forgotten"],
+            redacted=dict(self.redacted),
+            skipped=dict(self.skipped),
+            bad_lines=tuple(self.bad_lines),
+            warnings=tuple(self.warnings),
+            error=self.error,
+        )
+
+
+def absorb_file(
+    source: Source,
+    *,
+    place: str,
+    intake: Intake,
+    now: Millis,
+    batch: Callable[[], _Batch],
+    progress: Callable[[int], None],
+) -> FileReport:
+    """Take in one file.
+
+    Args:
+        source: the file.
+        place: the conversation of what names none.
+        intake: how it is wanted.
+        now: the clock.
+        batch: begins an empty batch on a shelf.
+        progress: told the bytes read, now and then.
+    """
+    tally = _Tally()
+    form: str | None = None
+    filling = batch()
+    try:
+        form = intake.format_name or detect(source, encoding=intake.options.encoding).name
+        items = read(source, options=intake.options, format_name=form)
+        for record in _records(items, tally, place=place, intake=intake, now=now):
+            filling.add(record, tally)
+            if filling.is_full:
+                filling.store(tally)
+                progress(source.bytes_read)
+    except UsageError as error:
+        # What was read before stays; the report says why no more was.
+        tally.error = error
+    filling.store(tally)
+    return tally.report(source.path, form)
+
+
+def unread(path: Unreadable) -> FileReport:
+    """The report of a path that cannot be read at all."""
+    error = UsageError(f"{path.path} was left out: {path.why}")
+    return _Tally(warnings=[error.message], error=error).report(path.path, None)
+
+
+# --- items → records ------------------------------------------------------------------------------
+
+
+def _records(
+    items: Iterator[Item], tally: _Tally, *, place: str, intake: Intake, now: Millis
+) -> Iterator[Record]:
+    positions: Counter[str] = Counter()
+    for item in items:
+        match item:
+            case Skip():
+                tally.skipped[item.reason] += item.count
+            case BadLine():
+                tally.bad_lines.append(item.number)
+                tally.warnings.append(f"line {item.number}: {item.why}")
+            case Notice():
+                tally.warnings.append(item.text)
+            case Conversation():
+                yield from _wanted(_of_conversation(item, positions, place, now), tally, intake)
+            case Document():
+                yield from _wanted(iter([_of_document(item, now)]), tally, intake)
+            case Record():
+                yield from _own(item, tally)
+
+
+def _of_conversation(
+    conversation: Conversation, positions: Counter[str], place: str, now: Millis
+) -> Iterator[Record]:
+    session = conversation.id or place
+    about = dict(conversation.meta) | ({"title": conversation.title} if conversation.title else {})
+    for message in conversation.messages:
+        position = positions[session]
+        positions[session] += 1
+        yield Record(
+            id="",
+            text=message.text,
+            kind="episode",
+            priority="P2",
+            project=conversation.project,
+            role=message.role,
+            name=message.name,
+            source=f"import:{conversation.source}",
+            source_id=message.id,
+            session_id=session,
+            position=position,
+            created_at=message.at,
+            updated_at=now,
+            meta=about | dict(message.meta),
+        )
+
+
+def _of_document(document: Document, now: Millis) -> Record:
+    return Record(
+        id="",
+        text=document.text,
+        kind=document.kind,
+        priority=PRIORITY_OF_KIND[document.kind],
+        topics=tuple(document.topics),
+        source=f"import:{document.source}",
+        source_id=document.id,
+        created_at=document.at,
+        updated_at=now,
+        meta=dict(document.meta) | ({"title": document.title} if document.title else {}),
+    )
+
+
+def _wanted(records: Iterator[Record], tally: _Tally, intake: Intake) -> Iterator[Record]:
+    """The records that the person asked for, without their secrets."""
+    for record in records:
+        if intake.role is not None and record.role != intake.role:
+            tally.skipped["role"] += 1
+        elif intake.since is not None and (record.created_at is None or record.created_at < intake.since):
+            tally.skipped["since"] += 1
+        else:
+            labelled = replace(record, project=record.project or intake.project)
+            yield labelled if intake.allow_sensitive else _scrubbed(labelled, tally.redacted)
+
+
+def _own(record: Record, tally: _Tally) -> Iterator[Record]:
+    """A record of our own export, as it is; its id was ours and is checked like any input."""
+    if _OWN_ID.fullmatch(record.id):
+        yield record
+    else:
+        tally.skipped["bad-id"] += 1
+
+
+def _scrubbed(record: Record, redacted: Counter[str]) -> Record:
+    text, found = scrub(record.text)
+    redacted.update(found)
+    name = record.name and _scrubbed_value(record.name, redacted)
+    return replace(record, text=text, name=name, meta=_scrubbed_value(dict(record.meta), redacted))
+
+
+def _scrubbed_value(value: Any, redacted: Counter[str]) -> Any:
+    """A JSON value with the secrets taken out of its texts."""
+    if isinstance(value, str):
+        text, found = scrub(value)
+        redacted.update(found)
+        return text
+    if isinstance(value, dict):
+        return {key: _scrubbed_value(inner, redacted) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed_value(inner, redacted) for inner in value]
+    return value
+
+
+# --- records → changes ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Records on their way onto a shelf. One file's batches share what that file has added."""
+
+    shelf: Callable[[], Any]
+    """Opens the shelf for writing: a context manager that yields a Shelf."""
+    restore: bool
+    added: set[int] = field(default_factory=set)
+    """Hashes of the origins that this file has added: what repeats inside one file is skipped."""
+    waiting: list[Record] = field(default_factory=list)
+    chars: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to store it."""
+        return len(self.waiting) >= BATCH or self.chars >= _BATCH_CHARS
+
+    def add(self, record: Record, tally: _Tally) -> None:
+        """Put one more record on the pile."""
+        if not record.text.strip():
+            tally.skipped["empty"] += 1
+            return
+        self.waiting.append(record)
+        self.chars += len(record.text)
+
+    def store(self, tally: _Tally) -> None:
+        """Store the pile in one commit and count what became of each record."""
+        if not self.waiting:
+            return
+        with self.shelf() as shelf:
+            origins = [lifecycle.origin_of(record, shelf.key()) for record in self.waiting]
+            known = shelf.known(origins)
+            own = shelf.get([record.id for record in self.waiting if record.id])
+            changes: list[Change] = []
+            for record, origin in zip(self.waiting, origins, strict=True):
+                changes += self._plan(record, origin, known, own, shelf, tally)
+            shelf.keep(changes)
+        self.waiting, self.chars = [], 0
+
+    def _plan(
+        self,
+        record: Record,
+        origin: Origin,
+        known: lifecycle.Known,
+        own: Mapping[str, Record],
+        shelf: Shelf,
+        tally: _Tally,
+    ) -> Sequence[Change]:
+        marks = [int(value[:16], 16) for value in lifecycle.hashes(origin)]
+        if any(mark in self.added for mark in marks):
+            tally.skipped["duplicate"] += 1
+            return ()
+        if record.id in own:
+            tally.count(record, "known")
+            return ()
+        named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, shelf.key()))
+        change = lifecycle.reconcile(named, origin, known, restore=self.restore)
+        if change.why == "known" and record.kind == "document":
+            return self._plan_changed(named, change, shelf, tally)
+        tally.count(record, change.why or "added")
+        if change.action != "add":
+            return ()
+        self.added.update(marks)
+        return (change,)
+
+    def _plan_changed(self, record: Record, known: Change, shelf: Shelf, tally: _Tally) -> Sequence[Change]:
+        """A note that is known by its place: the same, or a new text of it that replaces the old one."""
+        before = shelf.newest(known.record.id)
+        if before is None or before.text == record.text or record.id == before.id:
+            tally.count(record, "known")
+            return ()
+        tally.count(record, "added")
+        return lifecycle.supersede(
+            before, Change("add", record, origin=known.origin), now=record.updated_at or 0
+        )
+
+
+def begin_batches(shelf: Callable[[], Any], *, restore: bool) -> Callable[[], _Batch]:
+    """What makes the batches of one file."""
+    return lambda: _Batch(shelf, restore)

@@ -1,0 +1,208 @@
+"""import: files, directories and standard input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from memcli.absorb import Intake
+from memcli.cli.run import Run
+from memcli.cli.write import redaction_note
+from memcli.errors import ModelError, UsageError
+from memcli.importers import FORMATS, ReadOptions
+from memcli.times import to_zone
+from memcli.types import ROLES, FileReport, Imported
+
+_COUNTS = ("conversations", "notes", "added", "duplicates", "forgotten")
+
+
+def import_(
+    run: Run,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH… | -", help="Files and directories.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="F", help="Read it as this and do not guess.")
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option("--encoding", metavar="E", help="Of files that do not tell theirs: gb18030, latin-1…"),
+    ] = None,
+    tz: Annotated[
+        str | None,
+        typer.Option("--tz", metavar="ZONE", help="The zone of times that name none (UTC without it)."),
+    ] = None,
+    extract: Annotated[
+        bool, typer.Option("--extract/--no-extract", help="Queue what is read for learning.")
+    ] = True,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="Only what is not older.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said.")
+    ] = None,
+    include_tools: Annotated[
+        bool, typer.Option("--include-tools", help="Keep what tools were asked, too.")
+    ] = False,
+    restore: Annotated[bool, typer.Option("--restore", help="Bring back what was forgotten.")] = False,
+    no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Text only; vectors later.")] = False,
+    allow_sensitive: Annotated[
+        bool, typer.Option("--allow-sensitive", help="Keep secrets as they are.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be taken, and store nothing.")
+    ] = False,
+) -> None:
+    r"""Take in chat histories and notes. Twice the same file adds nothing.
+
+    \b
+    Examples:
+      memcli import history.jsonl
+      memcli import ~/notes --since 2025-01-01
+      zcat chats.jsonl.gz | memcli import -
+      memcli import old.jsonl --dry-run --json
+
+    The format is told from the content: message-a-line JSONL, OpenAI chat JSONL, Markdown, text, CSV and
+    memcli's own export.
+    """
+    if not paths:
+        raise UsageError("there is nothing to import", "name files or directories, or - for standard input")
+    if form and form not in [row.name for row in FORMATS]:
+        raise UsageError(
+            f"--format cannot be {form!r}", f"it is one of {', '.join(row.name for row in FORMATS)}"
+        )
+    if tz:
+        to_zone(tz)
+    first = run.span(since)
+    intake = Intake(
+        options=ReadOptions(encoding=encoding or None, tz=tz or None, include_tools=include_tools),
+        format_name=form or None,
+        project=run.settings.project,
+        role=role or None,
+        since=first.start if first else None,
+        allow_sensitive=allow_sensitive,
+        restore=restore,
+        dry_run=dry_run,
+    )
+    try:
+        with run.out.progress("reading", unit="bytes") as tell:
+            done = run.memory.absorb(paths, intake=intake, progress=tell)
+    except KeyboardInterrupt:
+        run.out.message("memcli: stopped; what was read is kept\nhint: run the same command again to go on")
+        raise
+    _refuse_if_nothing(done)
+    answer(run, done, dry_run=dry_run)
+    if not (no_vectors or dry_run):
+        _fill_vectors(run)
+
+
+def _refuse_if_nothing(done: Imported) -> None:
+    """An import of which nothing could be read is bad input."""
+    errors = [report.error for report in done.files if report.error]
+    if any(not report.error and _records(report) + _left_out(report) for report in done.files):
+        return
+    if any(_records(report) for report in done.files):
+        return
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise UsageError(f"{errors[0].message}{more}", errors[0].hint)
+    bad = sum(len(report.bad_lines) for report in done.files)
+    if bad:
+        raise UsageError(
+            f"no record could be read: {bad} bad lines ({done.files[0].warnings[0]})",
+            "look at the first of them, or name the format with --format",
+        )
+
+
+def _records(report: FileReport) -> int:
+    return report.added + report.duplicates + report.forgotten
+
+
+def _left_out(report: FileReport) -> int:
+    return sum(report.skipped.values()) + (0 if report.bad_lines else 1)
+
+
+def answer(run: Run, done: Imported, *, dry_run: bool) -> None:
+    """The summary of an import."""
+    totals = _totals(done)
+    if run.out.as_json:
+        files = [_report_json(report) for report in done.files]
+        run.out.document({"files": files, "totals": totals, "took_ms": done.took_ms})
+        return
+    verb = "would add" if dry_run else "added"
+    for report in done.files:
+        kept = f"{verb} {report.added:,}, {report.duplicates:,} known, {report.forgotten:,} forgotten before"
+        left = ", ".join(f"{count:,} {reason}" for reason, count in report.skipped.items())
+        bad = f"{len(report.bad_lines):,} bad lines" if report.bad_lines else ""
+        out = "; ".join(part for part in (kept, f"skipped {left}" if left else "", bad) if part)
+        run.out.line(f"{report.path}\t{report.format or 'unreadable'}\t{out}")
+        _warn(run, report)
+    if totals["redacted"]:
+        run.out.message(redaction_note(totals["redacted"]))
+    run.out.timing(f"import took {done.took_ms} ms")
+
+
+def _warn(run: Run, report: FileReport) -> None:
+    shown = report.warnings[:10]
+    for warning in shown:
+        run.out.message(f"  {report.path}: {warning}")
+    if len(report.warnings) > len(shown):
+        run.out.message(f"  {report.path}: and {len(report.warnings) - len(shown):,} more")
+    if report.error and report.error.message not in report.warnings:
+        run.out.message(
+            f"  {report.error.message}" + (f" ({report.error.hint})" if report.error.hint else "")
+        )
+
+
+def _report_json(report: FileReport) -> dict[str, Any]:
+    warnings = [*report.warnings, *([report.error.message] if report.error else [])]
+    return {
+        "path": report.path,
+        "format": report.format,
+        "conversations": report.conversations,
+        "messages": dict(report.messages),
+        "notes": report.notes,
+        "added": report.added,
+        "duplicates": report.duplicates,
+        "forgotten": report.forgotten,
+        "redacted": dict(report.redacted),
+        "skipped": dict(report.skipped),
+        "bad_lines": list(report.bad_lines),
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+def _totals(done: Imported) -> dict[str, Any]:
+    return {
+        **{name: sum(getattr(report, name) for report in done.files) for name in _COUNTS},
+        "messages": dict.fromkeys(ROLES, 0) | _summed(report.messages for report in done.files),
+        "redacted": _summed(report.redacted for report in done.files),
+        "skipped": _summed(report.skipped for report in done.files),
+        "bad_lines": sum(len(report.bad_lines) for report in done.files),
+        "warnings": sum(len(report.warnings) for report in done.files),
+    }
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for some in counts:
+        total.update(some)
+    return dict(total)
+
+
+def _fill_vectors(run: Run) -> None:
+    """Vectors of what is stored; without them everything is found by its words."""
+    try:
+        with run.out.progress("vectors", unit="passages") as tell:
+            run.memory.fill_vectors(progress=tell)
+    except ModelError as error:
+        run.out.message(f"memcli: stored without vectors: {error.message}\nhint: {error.hint}")
+    except KeyboardInterrupt:
+        run.out.message(
+            "memcli: stopped while making vectors; the text is stored and found by its words\n"
+            "hint: any import goes on where this one stopped"
+        )
+        raise

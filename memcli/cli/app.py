@@ -1,0 +1,168 @@
+"""The command line: a table of commands, each loaded when it is called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from memcli import __version__
+from memcli.cli.run import Run, common
+from memcli.errors import UsageError
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A row of the table: where a command is, and what it does in one line.
+
+    `functions` are the names of its subcommands where it has any (function `config_get` for `config get`).
+    """
+
+    name: str
+    module: str
+    help: str
+    subcommands: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    Command("remember", "memcli.cli.write", "Store one memory."),
+    Command("recall", "memcli.cli.read", "Find the memories that answer a question."),
+    Command("import", "memcli.cli.absorb", "Take in chat histories and notes."),
+    Command("forget", "memcli.cli.forget", "Erase memories for good, or hide them."),
+    Command("export", "memcli.cli.export", "Write memories out, to a file or stdout."),
+    Command("stats", "memcli.cli.read", "Numbers about what is remembered."),
+    Command("list", "memcli.cli.read", "List memories, newest first."),
+    Command("show", "memcli.cli.read", "One memory with its history."),
+    Command("edit", "memcli.cli.write", "Change a memory."),
+    Command("reembed", "memcli.cli.upkeep", "Give every memory the vectors of another embedder."),
+    Command("doctor", "memcli.cli.upkeep", "Check the store, the disk and the models."),
+    Command("config", "memcli.cli.upkeep", "Show and change settings.", ("get", "set", "unset", "path")),
+)
+_BY_NAME = {command.name: command for command in COMMANDS}
+
+
+class _Table(TyperGroup):
+    """A group whose commands come from the table and are imported one at a time."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
+        """The names, in the order of the table."""
+        return list(_BY_NAME)
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ARG002
+        """The command, built from its function."""
+        row = _BY_NAME.get(cmd_name)
+        return None if row is None else to_command(row)
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(row.name, row.help) for row in COMMANDS])
+
+
+def to_command(row: Command) -> Any:
+    """The Typer command of a row. Its functions are named after it: `import_`, `config`, `config_get`."""
+    module = import_module(row.module)
+    app = _typer()
+    name = row.name if hasattr(module, row.name) else f"{row.name}_"
+    function = _with_common(getattr(module, name))
+    if not row.subcommands:
+        app.command(row.name, short_help=row.help, context_settings=_CONTEXT)(function)
+        return typer.main.get_command(app)
+    app.callback(invoke_without_command=True, context_settings=_CONTEXT)(function)
+    for subcommand in row.subcommands:
+        inner = _with_common(getattr(module, f"{row.name}_{subcommand}"))
+        app.command(subcommand, context_settings=_CONTEXT)(inner)
+    group = typer.main.get_command(app)
+    group.name = row.name
+    return group
+
+
+def _typer(**options: Any) -> typer.Typer:
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **options)
+
+
+def _with_common(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with the common options added to its own and a Run handed to it first."""
+    shared = inspect.signature(common, eval_str=True).parameters
+    own = inspect.signature(function, eval_str=True).parameters
+
+    def command(**given: Any) -> None:
+        run = Run.of({name: given.pop(name) for name in shared})
+        try:
+            function(run, **given)
+        finally:
+            run.settle()
+
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in (*own.items(), *shared.items())
+        if name != "run"
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__doc__ = function.__doc__
+    command.__name__ = function.__name__
+    return command
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"memcli {__version__}")
+        raise typer.Exit
+
+
+def root() -> Any:
+    """The whole command line as a Typer command."""
+    app = _typer(cls=_Table, no_args_is_help=True)
+
+    @app.callback(context_settings=_CONTEXT)
+    def memcli(
+        version: Annotated[
+            bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        ] = False,
+    ) -> None:
+        """Long-term memory for language models, on your own machine.
+
+        \b
+        Examples:
+          memcli remember "I prefer Maven over Gradle"
+          memcli recall "which build tool do I like?"
+          memcli import history.jsonl
+          memcli forget --query "everything about Corin"
+        """
+
+    # A group with commands of its own is what makes Typer build a group.
+    app.command("help", hidden=True)(lambda: None)
+    return typer.main.get_command(app)
+
+
+def call(argv: Sequence[str]) -> int:
+    """Run one command line; returns the exit code.
+
+    Raises:
+        UsageError: the command line is not understood.
+        MemcliError: what the command itself raises.
+    """
+    try:
+        code = root().main(list(argv), prog_name="memcli", standalone_mode=False)
+    except typer.Exit as leave:
+        return int(leave.exit_code)
+    except typer.Abort:
+        return 130
+    except typer.TyperException as error:
+        raise _usage_error(error) from error
+    return int(code or 0)
+
+
+def _usage_error(error: Any) -> UsageError:
+    message = str(error.format_message() if hasattr(error, "format_message") else error).strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "memcli"
+    return UsageError(message[:1].lower() + message[1:], f"see `{where} --help`")

@@ -1,0 +1,296 @@
+"""All that a person or a script sees: the only code that prints, prompts or draws progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from memcli.errors import MemcliError, UsageError
+from memcli.times import local_zone, to_day
+from memcli.types import Record
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_EXCERPT_LINES = 4
+_ID_SHOWN = 8
+_BARS = "▁▂▃▄▅▆▇█"
+
+# What a terminal would obey and not show: C0 and C1 controls but tab and newline, and marks that
+# turn the direction of text around.
+_OBEYED = dict.fromkeys(
+    (
+        *(code for code in range(0x20) if code not in (0x09, 0x0A)),
+        *range(0x7F, 0xA0),
+        *range(0x200E, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        0x061C,
+    ),
+    "\N{REPLACEMENT CHARACTER}",
+)
+
+
+def neutral(text: str) -> str:
+    """Text that a terminal shows and does not obey."""
+    return text.translate(_OBEYED)
+
+
+def one_line(text: str) -> str:
+    r"""Neutral text in one line: a newline is `\n`, a tab `\t`, a backslash `\\`."""
+    escaped = text.replace("\\", "\\\\").replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n")
+    return neutral(escaped.replace("\t", "\\t"))
+
+
+def to_json_text(value: object, *, indent: int | None = None) -> str:
+    """JSON as we print it: exact text, no ASCII escapes."""
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+@dataclass(slots=True)
+class Output:
+    """Where answers (stdout) and messages (stderr) go, and how they look."""
+
+    as_json: bool = False
+    as_ndjson: bool = False
+    quiet: bool = False
+    verbose: int = 0
+    color: str = "auto"
+
+    @property
+    def is_tty(self) -> bool:
+        """Whether a person reads the answer."""
+        return sys.stdout.isatty() and not self.as_json and not self.as_ndjson
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person can be asked."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        """Put text on stdout as it is."""
+        sys.stdout.write(text)
+
+    def line(self, text: str = "") -> None:
+        """One line of the answer."""
+        sys.stdout.write(text + "\n")
+
+    def document(self, value: object) -> None:
+        """The one JSON document of a command."""
+        self.line(to_json_text(value, indent=2 if sys.stdout.isatty() else None))
+
+    def object(self, value: object) -> None:
+        """One of many JSON objects, out as soon as it is there."""
+        self.line(to_json_text(value))
+        sys.stdout.flush()
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def message(self, text: str) -> None:
+        """Something the person should know; dropped by --quiet."""
+        if not self.quiet:
+            sys.stderr.write(neutral(text) + "\n")
+
+    def timing(self, text: str) -> None:
+        """How long something took; shown by -v."""
+        if self.verbose:
+            sys.stderr.write(text + "\n")
+
+    def confirm(self, question: str, *, yes: bool) -> bool:
+        """Whether to go on with something dangerous.
+
+        Raises:
+            UsageError: there is nobody to ask and no --yes.
+        """
+        if yes:
+            return True
+        if not self.can_ask:
+            raise UsageError(
+                "this needs a yes, and there is nobody to ask", "add --yes, or look with --dry-run"
+            )
+        sys.stderr.write(neutral(f"{question} [y/N] "))
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().casefold() in ("y", "yes", "是", "好")
+
+    @contextmanager
+    def progress(self, what: str, *, unit: str = "") -> Iterator[Callable[[int, int], None]]:
+        """A bar with the time left, on a terminal; yields a function that takes (done, all)."""
+        if self.quiet or self.as_json or not sys.stderr.isatty():
+            yield lambda _done, _all: None
+            return
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[counted]}"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self._console(sys.stderr), transient=True) as bars:
+            task = bars.add_task(what, total=None, counted="")
+
+            def update(done: int, total: int) -> None:
+                bars.update(task, completed=done, total=total, counted=f"{done:,}/{total:,} {unit}".strip())
+
+            yield update
+
+    # --- memories ---------------------------------------------------------------------------------
+
+    def memories(
+        self,
+        records: Iterable[Record],
+        *,
+        scores: Mapping[str, float] | None = None,
+        excerpts: Mapping[str, str] | None = None,
+        parts: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> None:
+        """Memories for a person, or one tab-separated line each: id, date, kind, (score, parts,) text."""
+        excerpts = excerpts or {}
+        parts = parts or {}
+        if self.is_tty:
+            console = self._console(sys.stdout)
+            for record in records:
+                self._memory(console, record, excerpts.get(record.id), (scores or {}).get(record.id))
+                if record.id in parts:
+                    self.line(f"  {parts_told(parts[record.id])}\n")
+            return
+        for record in records:
+            shown = excerpts.get(record.id) or record.text
+            fields = [
+                record.id,
+                to_day(record.created_at) if record.created_at is not None else "",
+                record.kind,
+            ]
+            if scores is not None:
+                fields.append(f"{scores[record.id]:.3f}")
+            if record.id in parts:
+                fields.append(parts_told(parts[record.id]))
+            self.line("\t".join([*fields, one_line(shown)]))
+
+    def _memory(self, console: Console, record: Record, excerpt: str | None, score: float | None) -> None:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        head = Text()
+        head.append(record.id[:_ID_SHOWN], style="cyan")
+        when = "undated" if record.created_at is None else to_day(record.created_at, tz=local_zone())
+        head.append(f"  {when}", style="bold")
+        marks = [record.kind, record.priority] + [f"#{topic}" for topic in record.topics]
+        marks += [mark for mark, is_so in _marks(record) if is_so]
+        head.append("  " + neutral(" ".join(marks)), style="dim")
+        said_by = record.name or record.role
+        head.append("  " + neutral(f"{said_by} · {record.source}" if said_by else record.source), style="dim")
+        if score is not None:
+            head.append(f"  {score:.2f}", style="green")
+        console.print(head, soft_wrap=True)
+        console.print(Padding(Text(_shortened(neutral(excerpt or record.text), console.width)), (0, 0, 1, 2)))
+
+    def pairs(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """Names and values: aligned for a person, tab-separated for a script."""
+        if not self.is_tty:
+            for name, value in rows:
+                self.line(f"{name}\t{one_line(value)}")
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=title, show_header=False, box=None, title_justify="left", title_style="bold")
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows:
+            table.add_row(name, Text(neutral(value)))
+        self._console(sys.stdout).print(table)
+
+    def bars(self, title: str, counts: Mapping[str, int]) -> None:
+        """Counts as bars, on a terminal."""
+        if not self.is_tty or not counts:
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        most = max(counts.values())
+        table = Table(title=title, show_header=False, box=None, title_justify="left", title_style="bold")
+        table.add_column(no_wrap=True)
+        table.add_column(justify="right")
+        table.add_column()
+        for name, count in counts.items():
+            table.add_row(
+                neutral(name), f"{count:,}", Text("█" * max(1, round(30 * count / most)), style="cyan")
+            )
+        self._console(sys.stdout).print(table)
+
+    def sparkline(self, title: str, counts: Sequence[int]) -> None:
+        """Counts in time as one line of small bars, on a terminal."""
+        if self.is_tty and counts:
+            most = max(*counts, 1)
+            bars = "".join(" " if not count else _BARS[(len(_BARS) - 1) * count // most] for count in counts)
+            self.line(f"{title}  {bars}")
+
+    def _console(self, stream: IO[str]) -> Console:
+        from rich.console import Console
+
+        plain = self.color == "never" or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return Console(
+            file=stream,
+            no_color=plain or None,
+            force_terminal=True if self.color == "always" else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+
+def parts_told(parts: Mapping[str, float]) -> str:
+    """What a score is made of, in one line."""
+    return " ".join(f"{name}={value:+.3f}" for name, value in parts.items())
+
+
+def _marks(record: Record) -> tuple[tuple[str, bool], ...]:
+    return (
+        ("private", record.private),
+        ("superseded", record.superseded_by is not None),
+        ("retired", record.retired),
+        (f"[{record.project}]", record.project is not None),
+    )
+
+
+def _shortened(text: str, width: int) -> str:
+    """The first lines of a text, as many as fit into a glance."""
+    room = max(20, width - 4) * _EXCERPT_LINES
+    lines = text.strip().split("\n")
+    shown = "\n".join(lines[: _EXCERPT_LINES * 2])
+    if len(shown) <= room and len(lines) <= _EXCERPT_LINES * 2:
+        return shown
+    return shown[:room].rstrip() + " …"
+
+
+def report_error(error: MemcliError, *, as_json: bool) -> None:
+    """An error on stderr: what failed, then what to do."""
+    if as_json:
+        told = {"error": error.message, "code": error.exit_code, "hint": error.hint}
+        sys.stderr.write(to_json_text(told) + "\n")
+        return
+    sys.stderr.write(neutral(f"memcli: {error.message}") + "\n")
+    if error.hint:
+        sys.stderr.write(neutral(f"hint: {error.hint}") + "\n")
+
+
+def use_utf8() -> None:
+    """Make the standard streams UTF-8, whatever the locale; text in other bytes is kept as it can be."""
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors=errors, newline=None)
+
+
+def elapsed_ms(began: float) -> int:
+    """Milliseconds since a `time.perf_counter()`."""
+    return round((time.perf_counter() - began) * 1000)

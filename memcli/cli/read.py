@@ -1,0 +1,298 @@
+"""recall, list, show and stats."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memcli.cli.run import Run, filters_of, text_or_stdin
+from memcli.cli.write import one_of
+from memcli.errors import NothingMatchedError, UsageError
+from memcli.record_json import to_json
+from memcli.types import KINDS, Block, Hit, Query, Record
+
+Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only of this kind; may be repeated.")
+]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="T", help="Only with this label; may be repeated.")
+]
+Role = Annotated[str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said.")]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Not older than this.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Not newer than this.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="DATE", help="As the store would have answered then.")
+]
+Agent = Annotated[str | None, typer.Option("--agent", metavar="A", help="Only what this agent may see.")]
+Current = Annotated[bool, typer.Option("--current", help="Without what something newer has replaced.")]
+Ndjson = Annotated[bool, typer.Option("--ndjson", help="One JSON object a line, as they come.")]
+
+
+def recall(
+    run: Run,
+    query: Annotated[list[str] | None, typer.Argument(metavar="QUERY… | -", help="The question.")] = None,
+    k: Annotated[int | None, typer.Option("-k", metavar="N", help="How many at most.")] = None,
+    kind: Kinds = None,
+    topic: Topics = None,
+    role: Role = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    agent: Agent = None,
+    current: Current = False,
+    min_score: Annotated[
+        float, typer.Option("--min-score", metavar="0–1", help="Only what scores as much.")
+    ] = 0.0,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
+    ndjson: Ndjson = False,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="prompt", help="The block that a chat would inject.")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="TOKENS", help="The most that the block may take.")
+    ] = None,
+) -> None:
+    r"""Find the memories that answer a question, best first.
+
+    \b
+    Examples:
+      memcli recall "which build tool do I like?"
+      memcli recall budget kitchen --since "last month" -k 3 --json
+      memcli recall "what shall we eat?" --format prompt --budget 400
+    """
+    asked = Query(
+        text_or_stdin(query, what="the question"),
+        now=run.now(),
+        k=run.settings.k if k is None else _at_least("-k", k, 1),
+        filters=filters_of(
+            run,
+            kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],
+            topic=topic,
+            role=role,
+            since=since,
+            until=until,
+            as_of=as_of,
+            agent=agent,
+            current=current,
+        ),
+        min_score=min_score,
+    )
+    if one_of("--format", form, ("prompt",)):
+        _recall_block(run, asked, run.settings.budget if budget is None else _at_least("--budget", budget, 0))
+    else:
+        run.out.as_ndjson = ndjson
+        _recall_hits(run, asked, explain=explain)
+
+
+def _recall_hits(run: Run, asked: Query, *, explain: bool) -> None:
+    found = run.memory.recall(asked)
+    if run.out.as_json:
+        run.out.document(
+            {
+                "query": asked.text,
+                "results": [hit_json(hit) for hit in found.hits],
+                "degraded": found.degraded,
+                "took_ms": found.took_ms,
+            }
+        )
+    elif run.out.as_ndjson:
+        for hit in found.hits:
+            run.out.object(hit_json(hit))
+    else:
+        run.out.memories(
+            [hit.record for hit in found.hits],
+            scores={hit.record.id: hit.score for hit in found.hits},
+            excerpts={hit.record.id: hit.excerpt for hit in found.hits if hit.excerpt},
+            parts={hit.record.id: hit.parts for hit in found.hits} if explain else None,
+        )
+    if found.degraded:
+        run.out.message(f"memcli: {found.degraded}")
+    run.out.timing(f"recall took {found.took_ms} ms")
+    if not found.hits:
+        _nothing(run, "nothing that is remembered matches", "try other words, or see `memcli list`")
+
+
+def _recall_block(run: Run, asked: Query, budget: int) -> None:
+    block = run.memory.block(asked, budget_tokens=budget)
+    if run.out.as_json:
+        run.out.document(block_json(block))
+    else:
+        run.out.write(block.text)
+    if not block.text:
+        _nothing(run, "nothing is worth injecting for this question", "")
+
+
+def _nothing(run: Run, message: str, hint: str) -> None:
+    """An empty answer has been given: exit code 1, and a word on why when a person reads."""
+    if not run.out.as_json:
+        run.out.message(f"memcli: {message}" + (f"\nhint: {hint}" if hint else ""))
+    raise typer.Exit(NothingMatchedError.exit_code)
+
+
+def list_(
+    run: Run,
+    n: Annotated[int, typer.Option("-n", metavar="N", help="How many at most.")] = 20,
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="BY", help="time (newest first), updated or priority.")
+    ] = "time",
+    kind: Kinds = None,
+    topic: Topics = None,
+    role: Role = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    agent: Agent = None,
+    current: Current = False,
+    ndjson: Ndjson = False,
+) -> None:
+    r"""List memories, newest first.
+
+    \b
+    Examples:
+      memcli list -n 5
+      memcli list --kind preference --sort priority --json
+    """
+    run.out.as_ndjson = ndjson
+    filters = filters_of(
+        run,
+        kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],
+        topic=topic,
+        role=role,
+        since=since,
+        until=until,
+        as_of=as_of,
+        agent=agent,
+        current=current,
+    )
+    order = one_of("--sort", sort, ("time", "updated", "priority")) or "time"
+    records, total = run.memory.list(filters, n=_at_least("-n", n, 0), sort=order)
+    if run.out.as_json:
+        run.out.document({"memories": [to_json(record) for record in records], "total": total})
+    elif run.out.as_ndjson:
+        for record in records:
+            run.out.object(to_json(record))
+    else:
+        run.out.memories(records)
+        if total > len(records):
+            run.out.message(f"{len(records)} of {total:,} memories; -n shows more")
+        if not total:
+            run.out.message(
+                'nothing is remembered yet; begin with `memcli remember "…"` or `memcli import FILE`'
+            )
+
+
+def show(
+    run: Run,
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, or 4 or more characters of it.")],
+) -> None:
+    r"""One memory: all its fields, what it replaced, what replaced it, and when it was last recalled.
+
+    \b
+    Examples:
+      memcli show 3fa9
+      memcli show 3fa9 --json
+    """
+    shown = run.memory.show(id_)
+    if run.out.as_json:
+        run.out.document(
+            {
+                "memory": to_json(shown.record),
+                "history": [to_json(record) for record in shown.history],
+                "derived": [to_json(record) for record in shown.derived],
+                "recalled": {"count": shown.recalled_count, "last": iso_or_none(shown.recalled_last)},
+            }
+        )
+        return
+    fields = to_json(shown.record)
+    rows = [(name, _told(value)) for name, value in fields.items() if value not in (None, [], {}, False)]
+    rows.append(("recalled", f"{shown.recalled_count}×, last {iso_or_none(shown.recalled_last) or 'never'}"))
+    run.out.pairs("", rows)
+    for title, records in (("history", shown.history), ("derived from it", shown.derived)):
+        if records:
+            run.out.message(f"{title}:")
+            run.out.memories(records)
+
+
+def _told(value: Any) -> str:
+    from memcli.cli.output import to_json_text
+
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return to_json_text(value) if isinstance(value, dict) else str(value)
+
+
+def stats(run: Run) -> None:
+    r"""Numbers about what is remembered, and how recall is doing.
+
+    \b
+    Examples:
+      memcli stats
+      memcli stats --json | jq .memories.total
+    """
+    figures = run.memory.stats()
+    figures["user"] = run.settings.user
+    if run.out.as_json:
+        run.out.document(figures)
+        return
+    memories = figures["memories"]
+    embedder = figures["embedder"]
+    run.out.pairs(
+        f"{figures['user']}: {memories['total']:,} memories",
+        [
+            ("total", f"{memories['total']:,}"),
+            ("active", f"{memories['active']:,}"),
+            ("superseded", f"{memories['superseded']:,}"),
+            ("retired", f"{memories['retired']:,}"),
+            ("waiting for a vector", f"{figures['pending']['vectors']:,}"),
+            ("embedder", f"{embedder['name'] or 'none yet'} ({embedder['state']})"),
+            ("on disk", f"{figures['storage']['bytes']:,} bytes"),
+            ("recalls", _recalls(figures["recall"])),
+        ],
+    )
+    for title, name in (("by kind", "by_kind"), ("by source", "by_source"), ("by project", "by_project")):
+        run.out.bars(title, memories[name])
+    run.out.sparkline("last 60 days", list(figures["activity"]["by_day"].values())[-60:])
+
+
+def _recalls(recall_figures: dict[str, Any]) -> str:
+    if not recall_figures["count"]:
+        return "0"
+    return (
+        f"{recall_figures['count']:,}, {recall_figures['hit_rate']:.0%} with an answer, "
+        f"{recall_figures['p50_ms']} ms in the middle, {recall_figures['p95_ms']} ms at the slow end"
+    )
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A result of recall: the memory, its score and what that is made of, the best chunk of a long text."""
+    return to_json(hit.record) | {"score": hit.score, "parts": dict(hit.parts), "excerpt": hit.excerpt}
+
+
+def block_json(block: Block) -> dict[str, Any]:
+    """The injected block with the memories in it and those left out."""
+    return {
+        "block": block.text,
+        "memories": [hit_json(hit) for hit in block.hits],
+        "dropped": [{"id": id_, "why": why} for id_, why in block.dropped],
+        "tokens": block.tokens,
+        "budget": block.budget,
+    }
+
+
+def iso_or_none(at: int | None) -> str | None:
+    """ISO 8601, or None for an unknown time."""
+    from memcli.times import to_iso
+
+    return None if at is None else to_iso(at)
+
+
+def _at_least(option: str, value: int, least: int) -> int:
+    if value < least:
+        raise UsageError(f"{option} cannot be {value}", f"it is {least} or more")
+    return value
+
+
+def is_shown(record: Record) -> bool:
+    """Whether a memory is neither retired nor replaced."""
+    return not record.retired and record.superseded_by is None

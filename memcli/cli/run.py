@@ -1,0 +1,150 @@
+"""What every command is given: its settings, its output, and the memory it works on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memcli.cli.output import Output
+from memcli.config import Settings, load_settings
+from memcli.errors import UsageError
+from memcli.times import Span, local_zone, parse_typed_time
+from memcli.types import Filters, Millis
+
+if TYPE_CHECKING:
+    from memcli.memory import Memory
+
+
+def common(
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="Whose memories; each user is stored apart.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="NAME", help="A label inside a user.")
+    ] = None,
+    data_dir: Annotated[
+        str | None, typer.Option("--data-dir", metavar="DIR", help="Where memories are kept.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No messages, only results and errors.")
+    ] = False,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="Timings; -vv tracebacks as well.")
+    ] = 0,
+) -> None:
+    """The options that every command takes. This function is a signature; nothing calls it."""
+
+
+@dataclass
+class Run:
+    """One run of a command."""
+
+    settings: Settings
+    out: Output
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Run:
+        """A run with the common options as they were given. Raises UsageError for bad settings."""
+        import os
+
+        flags = {name: options[name] for name in ("user", "project", "data_dir")}
+        settings = load_settings(flags, environ=os.environ)
+        output = Output(
+            as_json=options["as_json"],
+            quiet=options["quiet"],
+            verbose=options["verbose"],
+            color="never" if options["no_color"] else settings.color,
+        )
+        return cls(settings, output)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The memory that the settings name."""
+        from memcli.memory import open_memory
+
+        settings = self.settings
+        return open_memory(
+            settings.user,
+            data_dir=settings.data_dir,
+            clock=self.now,
+            notice=self.out.message,
+            embedder=settings.embedder,
+            ollama_host=settings.ollama_host,
+            embed_timeout_s=settings.embed_timeout_s,
+            lock_timeout_s=settings.lock_timeout_s,
+        )
+
+    def now(self) -> Millis:
+        """The clock: MEMCLI_NOW, else the machine's."""
+        return time.time_ns() // 1_000_000 if self.settings.now is None else self.settings.now
+
+    def span(self, text: str | None) -> Span | None:
+        """A time as a person types it; None when nothing was typed. Raises UsageError."""
+        return parse_typed_time(text, now=self.now(), tz=local_zone()) if text else None
+
+    def settle(self) -> None:
+        """Let the answer go out, then do what could wait."""
+        sys.stdout.flush()
+        if "memory" in self.__dict__:
+            self.memory.settle()
+
+
+def filters_of(
+    run: Run,
+    *,
+    kind: list[str] | None = None,
+    topic: list[str] | None = None,
+    role: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    agent: str | None = None,
+    current: bool = False,
+    project_only: bool = False,
+) -> Filters:
+    """The filters that the options of a reading command ask for."""
+    first, last, asked_of = run.span(since), run.span(until), run.span(as_of)
+    return Filters(
+        kinds=tuple(kind or ()),
+        topics=tuple(topic or ()),
+        project=run.settings.project_flag if project_only else run.settings.project,
+        project_only=project_only,
+        role=role or None,
+        since=first.start if first else None,
+        until=last.end if last else None,
+        as_of=asked_of.end if asked_of else None,
+        agent=agent or None,
+        current=current,
+    )
+
+
+def text_or_stdin(words: list[str] | None, *, what: str) -> str:
+    """The words of an argument, or standard input for `-` or nothing.
+
+    Raises:
+        UsageError: nothing was given and standard input is a terminal.
+    """
+    if words and words != ["-"]:
+        return " ".join(words)
+    if not words and sys.stdin.isatty():
+        raise UsageError(f"{what} is missing", "give it as an argument, or - to read standard input")
+    return read_stdin()
+
+
+def read_stdin() -> str:
+    """Standard input as text, without the newline at its end. Raises UsageError when it is not UTF-8."""
+    raw = sys.stdin.buffer.read()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            "standard input is not UTF-8 text", "convert it first, for example with iconv"
+        ) from error
+    return text.replace("\x00", "").removesuffix("\n")

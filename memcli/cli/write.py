@@ -1,0 +1,228 @@
+"""remember and edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from memcli.cli.run import Run, text_or_stdin
+from memcli.memory import Draft
+from memcli.record_json import to_json
+from memcli.times import local_zone, parse_expiry
+from memcli.types import KINDS, PRIORITIES, Change, Record
+
+Kind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help=f"One of {', '.join(KINDS)}.")]
+Priority = Annotated[
+    str | None, typer.Option("--priority", metavar="P", help=f"One of {', '.join(PRIORITIES)}.")
+]
+Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="A label; may be repeated.")]
+Private = Annotated[
+    bool | None, typer.Option("--private/--no-private", help="Never sent to a model that is not local.")
+]
+Audience = Annotated[
+    list[str] | None,
+    typer.Option("--audience", metavar="A", help="An agent who may see it; may be repeated."),
+]
+Source = Annotated[str | None, typer.Option("--source", metavar="S", help="Where it comes from.")]
+SourceId = Annotated[str | None, typer.Option("--source-id", metavar="ID", help="The id it has there.")]
+At = Annotated[
+    str | None, typer.Option("--at", metavar="TIME", help="When it was said: ISO, a date, “3 days ago”.")
+]
+Expires = Annotated[
+    str | None, typer.Option("--expires", metavar="TIME", help="When it stops to hold: 30d, or a date.")
+]
+Sensitive = Annotated[bool, typer.Option("--allow-sensitive", help="Keep secrets as they are.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
+
+
+def remember(
+    run: Run,
+    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT… | -]", help="What to remember.")] = None,
+    kind: Kind = None,
+    priority: Priority = None,
+    topic: Topics = None,
+    private: Private = None,
+    audience: Audience = None,
+    source: Source = None,
+    source_id: SourceId = None,
+    at: At = None,
+    expires: Expires = None,
+    allow_sensitive: Sensitive = False,
+    dry_run: DryRun = False,
+) -> None:
+    r"""Store one memory. Secrets in it are taken out first.
+
+    \b
+    Examples:
+      memcli remember "I prefer Maven over Gradle" --kind preference --topic build
+      git log -1 --format=%B | memcli remember - --topic work
+      memcli remember "The lease ends in May" --expires 2027-06-01
+    """
+    from memcli.errors import UsageError
+
+    draft = _draft(
+        run,
+        text=text_or_stdin(text, what="the text"),
+        kind=kind,
+        priority=priority,
+        topic=topic,
+        private=private,
+        audience=audience,
+        source=source,
+        source_id=source_id,
+        at=at,
+        expires=expires,
+        project=run.settings.project,
+    )
+    if not (draft.text or "").strip():
+        raise UsageError("there is nothing to remember", "give the text as an argument, or pipe it in")
+    done = run.memory.remember(draft, allow_sensitive=allow_sensitive, dry_run=dry_run)
+    if dry_run:
+        show_plan(run, done.plan)
+    elif run.out.as_json:
+        run.out.document(
+            {
+                "added": [to_json(record) for record in done.added],
+                "superseded": [to_json(record) for record in done.superseded],
+                "duplicates": list(done.duplicates),
+                "redacted": dict(done.redacted),
+                "pending": done.pending,
+            }
+        )
+    else:
+        _say_remembered(run, done.added, done.superseded, done.duplicates, done.redacted)
+
+
+def _say_remembered(
+    run: Run,
+    added: Sequence[Record],
+    superseded: Sequence[Record],
+    duplicates: Sequence[str],
+    redacted: Mapping[str, int],
+) -> None:
+    for record in added:
+        run.out.line(f"remembered {record.id}")
+    for record in superseded:
+        run.out.line(f"superseded {record.id}")
+    for id_ in duplicates:
+        run.out.line(f"known already {id_}")
+    if redacted:
+        run.out.message(redaction_note(redacted))
+
+
+def edit(
+    run: Run,
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, or 4 or more characters of it.")],
+    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT… | -]", help="The new text.")] = None,
+    kind: Kind = None,
+    priority: Priority = None,
+    topic: Topics = None,
+    private: Private = None,
+    audience: Audience = None,
+    source: Source = None,
+    source_id: SourceId = None,
+    at: At = None,
+    expires: Expires = None,
+    allow_sensitive: Sensitive = False,
+    dry_run: DryRun = False,
+) -> None:
+    r"""Change the text or the fields of a memory.
+
+    \b
+    Examples:
+      memcli edit 3fa9 "I prefer Gradle now"
+      memcli edit 3fa9 --priority P0 --topic build --topic java
+    """
+    from memcli.errors import UsageError
+
+    draft = _draft(
+        run,
+        text=text_or_stdin(text, what="the text") if text else None,
+        kind=kind,
+        priority=priority,
+        topic=topic,
+        private=private,
+        audience=audience,
+        source=source,
+        source_id=source_id,
+        at=at,
+        expires=expires,
+        project=run.settings.project_flag,
+    )
+    if not draft.fields():
+        raise UsageError("nothing to change was given", "give a new text, or a field such as --topic")
+    done = run.memory.edit(id_, draft, allow_sensitive=allow_sensitive, dry_run=dry_run)
+    if dry_run:
+        show_plan(run, [Change("update", done.after, before=done.before, why="edited")])
+    elif run.out.as_json:
+        run.out.document({"before": to_json(done.before), "after": to_json(done.after)})
+    else:
+        run.out.line(f"changed {done.after.id}")
+        if done.redacted:
+            run.out.message(redaction_note(done.redacted))
+
+
+def show_plan(run: Run, changes: Sequence[Change]) -> None:
+    """What a dry run would do."""
+    if run.out.as_json:
+        plan = [
+            {"action": change.action, "id": change.record.id, "text": change.record.text, "why": change.why}
+            for change in changes
+        ]
+        run.out.document({"plan": plan})
+        return
+    from memcli.cli.output import one_line
+
+    for change in changes:
+        run.out.line("\t".join([f"would {change.action}", change.record.id, one_line(change.record.text)]))
+
+
+def redaction_note(redacted: Mapping[str, int]) -> str:
+    """A sentence on what was taken out."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(redacted.items()))
+    return f"taken out before storing: {kinds} (--allow-sensitive keeps them)"
+
+
+def _draft(
+    run: Run,
+    *,
+    text: str | None,
+    kind: str | None,
+    priority: str | None,
+    topic: list[str] | None,
+    private: bool | None,
+    audience: list[str] | None,
+    source: str | None,
+    source_id: str | None,
+    at: str | None,
+    expires: str | None,
+    project: str | None,
+) -> Draft:
+    said = run.span(at)
+    return Draft(
+        text=text,
+        kind=one_of("--kind", kind, KINDS),
+        priority=one_of("--priority", priority, PRIORITIES),
+        topics=tuple(topic) if topic else None,
+        project=project,
+        private=private,
+        audience=tuple(audience) if audience else None,
+        source=source or None,
+        source_id=source_id or None,
+        at=said.start if said else None,
+        expires=parse_expiry(expires, now=run.now(), tz=local_zone()) if expires else None,
+    )
+
+
+def one_of(option: str, value: str | None, allowed: Sequence[str]) -> str | None:
+    """The value of an option that is one of a few words; None when it was not given. Raises UsageError."""
+    from memcli.errors import UsageError
+
+    if not value:
+        return None
+    for word in allowed:
+        if value.casefold() == word.casefold():
+            return word
+    raise UsageError(f"{option} cannot be {value!r}", f"it is one of {', '.join(allowed)}")

@@ -1,0 +1,49 @@
+"""The errors a person can meet; each class carries its exit code."""
+
+from __future__ import annotations
+
+
+class MemcliError(Exception):
+    """Something failed that can be said in one sentence, with a hint on what to do.
+
+    Args:
+        message: what failed, one sentence without a full stop.
+        hint: what to do about it; empty when there is nothing to do.
+    """
+
+    exit_code = 70
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NothingMatchedError(MemcliError):
+    """Nothing in the store answers, or the person said no."""
+
+    exit_code = 1
+
+
+class UsageError(MemcliError):
+    """The command line, the configuration or the input cannot be used as it is."""
+
+    exit_code = 2
+
+
+class StoppedError(MemcliError):
+    """Stopped or failed part way; what is done is kept."""
+
+    exit_code = 3
+
+
+class ModelError(MemcliError):
+    """A model is unreachable, slow or talks nonsense."""
+
+    exit_code = 4
+
+
+class StoreError(MemcliError):
+    """The store is locked, damaged, full or cannot be written."""
+
+    exit_code = 5

@@ -1,0 +1,87 @@
+"""The table of formats: which one a file has, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memcli.errors import UsageError
+from memcli.importers import jsonl, markdown, memcli, openai, table, text
+from memcli.importers.format import Format, ReadOptions
+from memcli.importers.head import Head, head_of
+from memcli.importers.source import Source, Unreadable, sources
+from memcli.types import Item, Notice
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "ReadOptions",
+    "Source",
+    "Unreadable",
+    "detect",
+    "format_named",
+    "read",
+    "sources",
+]
+
+# In the order they are tried: the more telling first, plain text last.
+FORMATS = (
+    Format("memcli", memcli.sniff, memcli.read),
+    Format("openai-jsonl", openai.sniff, openai.read),
+    Format("message-jsonl", jsonl.sniff, jsonl.read),
+    Format("csv", table.sniff, table.read),
+    Format("markdown", markdown.sniff, markdown.read),
+    Format("text", text.sniff, text.read),
+)
+
+_EMPTY = (b"", b"[]", b"{}")
+_NOT_CONTENT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks, and what a crash left of a file
+
+
+def detect(source: Source, *, encoding: str | None = None) -> Format:
+    """The format of a file, by what is in it, never by its name.
+
+    Raises UsageError for archives and other binary files, for JSON of no known shape, and for text
+    whose encoding cannot be told.
+    """
+    source.refuse_packed()
+    head = head_of(source, encoding=encoding)
+    for form in FORMATS:
+        if form.sniff(head):
+            return form
+    raise _unknown(source.path, head)
+
+
+def format_named(name: str) -> Format:
+    """The format that the person named. Raises UsageError when there is none of that name."""
+    for form in FORMATS:
+        if form.name == name:
+            return form
+    names = ", ".join(form.name for form in FORMATS)
+    raise UsageError(f"there is no format {name!r}", f"the formats are: {names}")
+
+
+def read(source: Source, *, options: ReadOptions, format_name: str | None = None) -> Iterator[Item]:
+    """What a file holds; its format is `format_name`, or told from its content.
+
+    Raises UsageError, when the first item is asked for, as `detect` and `format_named` do.
+    """
+    source.refuse_packed()
+    form = format_named(format_name) if format_name else detect(source, encoding=options.encoding)
+    if source.head().translate(None, _NOT_CONTENT) in _EMPTY:
+        source.stream().read()
+        yield Notice("the file is empty")
+    else:
+        yield from form.read(source, options)
+
+
+def _unknown(path: str, head: Head) -> UsageError:
+    if head.kind == "binary":
+        return UsageError(
+            f"{path} is a binary file, not text", "if it is UTF-16 text, say --encoding utf-16-le"
+        )
+    keys = list(head.objects[0])[:8] if head.objects else []
+    seen = f"its keys are {', '.join(keys)}" if keys else "no record of it can be read"
+    return UsageError(
+        f"{path} is JSON of no known shape: {seen}",
+        "if it is one of the known formats, name it with --format",
+    )

@@ -1,0 +1,177 @@
+"""From bytes to text: which encoding, lines, whole texts, and characters that cannot be stored."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memcli.errors import UsageError
+from memcli.importers.source import Source
+from memcli.types import Notice
+
+MAX_TEXT_BYTES = 64 << 20
+"""A larger text is no note: kept whole it would be one memory that nothing can find or show."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is the beginning of this one
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# The encodings that are believed when they are guessed: their characters are pairs of bytes, and a text
+# in another one is full of impossible pairs. A wrong guess among the single-byte ones never shows.
+_FAMILIES = {
+    "chinese": ("gb18030", "gbk", "gb2312"),
+    "taiwanese": ("big5", "big5hkscs", "cp950"),
+    "japanese": ("cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"),
+    "japanese unix": ("euc_jp", "euc_jis_2004", "euc_jisx0213"),
+    "korean": ("cp949", "euc_kr"),
+}
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
+_MAX_CHAOS, _MIN_COHERENCE = 0.02, 0.1
+_GUESS_BYTES = 16 << 10
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How the bytes of a file become text. `mark_bytes` is the length of its byte order mark."""
+
+    name: str
+    mark_bytes: int = 0
+    guessed: bool = False
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a character is two or four bytes, so that a line cannot be cut out as bytes."""
+        return self.name.replace("_", "-").lower().startswith(("utf-16", "utf-32", "u16", "u32"))
+
+    def notices(self) -> Iterator[Notice]:
+        """What the person should know about it."""
+        if self.guessed:
+            yield Notice(f"read as {self.name}, which the file does not declare; --encoding says otherwise")
+
+
+def clean(text: str) -> str:
+    """The text as it can be stored: a lone surrogate and a NUL become U+FFFD, two halves are joined."""
+    if _UNSTORABLE.search(text) is None:
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")
+
+
+def encoding_of(sample: bytes, *, asked: str | None, path: str, by_line: bool = False) -> Encoding:
+    """The encoding of a file that begins with the sample.
+
+    A byte order mark decides; then UTF-8 if the sample is valid and not plain ASCII; then what was
+    asked for; then a guess, when it is clear. With `by_line` the sample is UTF-8 as long as at least
+    half of its lines are, so that a damaged line does not condemn its file.
+
+    Raises UsageError when none of these tells it.
+    """
+    marked = _marked(sample)
+    if marked is not None:
+        return marked
+    if asked and (sample.isascii() or not _is_utf8(sample)):
+        return Encoding(_known(asked))
+    if _is_utf8(sample) or (by_line and _is_mostly_utf8(sample)):
+        return Encoding("utf-8")
+    guess = _guess(sample)
+    if guess is None:
+        raise UsageError(
+            f"{path} is not UTF-8, and its encoding cannot be told",
+            "name it: --encoding gb18030 (or big5, shift_jis, cp1251, cp1252, latin-1, …)",
+        )
+    return Encoding(guess, guessed=True)
+
+
+def is_binary(sample: bytes) -> bool:
+    """Whether the bytes are no text in any encoding that needs no naming."""
+    return b"\0" in sample and _marked(sample) is None
+
+
+def byte_lines(source: Source, encoding: Encoding) -> Iterator[bytes]:
+    """The physical lines, `\\n` included; in UTF-8 when the encoding is wide, else as they are.
+
+    Only `\\n` ends a line: U+2028, U+0085 and a lone `\\r` are text.
+    """
+    stream = source.stream()
+    stream.read(encoding.mark_bytes)
+    if encoding.is_wide:
+        # Here "replace" only ever meets lone surrogates and half a character at a torn end.
+        wide = io.TextIOWrapper(stream, encoding.name, errors="replace", newline="\n")
+        return (line.encode() for line in wide)
+    return iter(stream)
+
+
+def read_text(source: Source, *, asked: str | None) -> tuple[str, Encoding]:
+    """The whole of a file as text, line ends made `\\n`.
+
+    Raises UsageError when it is too large, not text, or its encoding cannot be told.
+    """
+    with source.stream() as stream:
+        data = stream.read(MAX_TEXT_BYTES + 1)
+    if len(data) > MAX_TEXT_BYTES:
+        raise UsageError(
+            f"{source.path} is too large to be one memory (over {MAX_TEXT_BYTES >> 20} MiB)", "split it"
+        )
+    encoding = encoding_of(data, asked=asked, path=source.path)
+    try:
+        text = data[encoding.mark_bytes :].decode(encoding.name)
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{source.path} is not {encoding.name} (byte {error.start + encoding.mark_bytes})",
+            "name its encoding: --encoding",
+        ) from error
+    return clean(text.replace("\r\n", "\n")), encoding
+
+
+def _marked(sample: bytes) -> Encoding | None:
+    for mark, name in _MARKS:
+        if sample.startswith(mark):
+            return Encoding(name, mark_bytes=len(mark))
+    return None
+
+
+def _known(name: str) -> str:
+    try:
+        "".encode(name)
+    except LookupError as error:
+        raise UsageError(
+            f"there is no encoding {name!r}", "for example: gb18030, big5, shift_jis, cp1252"
+        ) from error
+    return name
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        # A character that the end of a sample cuts is not an error.
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_mostly_utf8(sample: bytes) -> bool:
+    verdicts = [_is_utf8(line) for line in sample.split(b"\n") if line and not line.isspace()]
+    return 2 * sum(verdicts) >= len(verdicts)
+
+
+def _guess(sample: bytes) -> str | None:
+    from charset_normalizer import from_bytes
+
+    lines = sample[:_GUESS_BYTES].rpartition(b"\n")[0]
+    matches = from_bytes(lines or sample)
+    best = matches.best()
+    if best is None or best.encoding not in _FAMILY_OF:
+        return None
+    family = _FAMILY_OF[best.encoding]
+    rivals = [m for m in matches if m.coherence > 0 and _FAMILY_OF.get(m.encoding) != family]
+    is_clear = best.chaos <= _MAX_CHAOS and best.coherence >= _MIN_COHERENCE and not rivals
+    return _FAMILIES[family][0] if is_clear else None

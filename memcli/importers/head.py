@@ -1,0 +1,46 @@
+"""The beginning of a file as the formats look at it, to tell whether it is theirs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from memcli.importers.encoding import encoding_of, is_binary
+from memcli.importers.records import first_values
+from memcli.importers.source import Source
+
+_JSON_START = re.compile(r"\s*(\{\s*[\"']|\[\s*\{)")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first of a file's text; `kind` is "json", "text" or "binary".
+
+    `objects` are the JSON objects it begins with: of its lines, of its array, or itself. One that the
+    head cuts off has only its first keys.
+    """
+
+    text: str
+    kind: str
+    objects: tuple[dict[str, Any], ...] = ()
+
+
+def head_of(source: Source, *, encoding: str | None) -> Head:
+    """What the formats see of the file. Raises UsageError when its encoding cannot be told."""
+    sample = source.head()
+    binary = is_binary(sample) and encoding is None
+    text = sample.decode("utf-8", "replace") if binary else _decoded(sample, encoding, source.path)
+    objects = tuple(value for value in first_values(text) if isinstance(value, dict))
+    if _JSON_START.match(text) or (objects and 2 * len(objects) >= _count_lines(text)):
+        return Head(text, "json", objects)
+    return Head(text, "binary" if binary else "text")
+
+
+def _decoded(sample: bytes, encoding: str | None, path: str) -> str:
+    known = encoding_of(sample, asked=encoding, path=path, by_line=True)
+    return sample[known.mark_bytes :].decode(known.name, "replace")
+
+
+def _count_lines(text: str) -> int:
+    return sum(1 for line in text.split("\n") if line.strip())

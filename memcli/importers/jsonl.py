@@ -1,0 +1,54 @@
+"""The format "message-jsonl": one message a line, under any of the usual keys; also as a JSON array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memcli.importers.format import ReadOptions
+from memcli.importers.head import Head
+from memcli.importers.messages import (
+    SESSION_KEYS,
+    TEXT_KEYS,
+    Said,
+    in_conversations,
+    is_message,
+    message_of,
+    text_at,
+    with_time_notice,
+    without_repeats,
+)
+from memcli.importers.records import records
+from memcli.importers.source import Source
+from memcli.types import BadLine, Item, Skip
+
+NAME = "message-jsonl"
+
+
+def sniff(head: Head) -> bool:
+    """Most of its objects are messages."""
+    return 2 * sum(map(is_message, head.objects)) > len(head.objects)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """The messages, in pieces of their conversations; sessions may be mixed."""
+    messages = _messages(source, options)
+    return in_conversations(with_time_notice(without_repeats(messages)), source=NAME)
+
+
+def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
+    for item in records(source, encoding=options.encoding):
+        if not isinstance(item, tuple):
+            yield item
+        elif isinstance(item[1], dict):
+            yield _said(item[1], options)
+        else:
+            yield BadLine(item[0], "not a JSON object")
+
+
+def _said(record: Mapping[str, Any], options: ReadOptions) -> Said | Skip:
+    if "system" in record and not any(key in record for key in TEXT_KEYS):
+        rest = {key: value for key, value in record.items() if key != "system"}
+        record = {**rest, "role": "system", "content": record["system"]}
+    message = message_of(record, options)
+    return message if isinstance(message, Skip) else (text_at(record, SESSION_KEYS), message)

@@ -1,0 +1,207 @@
+"""Records that are messages, whatever their keys are called, and messages as conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from memcli.importers.content import Content, content_of, tool_text
+from memcli.importers.format import ReadOptions
+from memcli.times import parse_file_time
+from memcli.types import Conversation, Item, Message, Millis, Notice, Skip
+
+ROLE_KEYS = ("role", "sender", "author", "from", "speaker", "type")
+TEXT_KEYS = ("content", "text", "message", "value", "mes")
+TIME_KEYS = ("timestamp", "created_at", "createdAt", "create_time", "ts", "time", "date", "send_date")
+SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "thread_id", "convId")
+ID_KEYS = ("id", "message_id", "uuid")
+META_KEYS = ("metadata", "meta")
+
+ROLE_OF = {
+    word: role
+    for role, words in {
+        "user": "user human me you",
+        "assistant": "assistant ai gpt bot model chatgpt claude gemini copilot bing bard",
+        "system": "system developer",
+        "tool": "tool function function_call observation",
+    }.items()
+    for word in words.split()
+}
+
+Said: TypeAlias = tuple[str | None, Message]
+"""A message and the session it belongs to, None where the source names none."""
+
+_READ_KEYS = {
+    *ROLE_KEYS,
+    *TEXT_KEYS,
+    *TIME_KEYS,
+    *SESSION_KEYS,
+    *ID_KEYS,
+    *META_KEYS,
+    "name",
+    "is_user",
+    "is_system",
+}
+_MAX_META_CHARS = 1000
+"""A longer value is data, not something said about the message."""
+
+_PIECE_MESSAGES = 500
+_PIECE_CHARS = 1 << 20
+_REMEMBERED = 1 << 19
+
+
+def is_message(record: Mapping[str, Any]) -> bool:
+    """Whether the record has the keys of a message: who, and what."""
+    has_author = "is_user" in record or any(
+        isinstance(record.get(key), (str, dict)) for key in ROLE_KEYS if key != "type"
+    )
+    has_author = has_author or str(record.get("type")).lower() in ROLE_OF
+    return has_author and any(isinstance(record.get(key), (str, int, float, list)) for key in TEXT_KEYS)
+
+
+def message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
+    """The message of a record, or why it holds none: "empty", "media", "thinking", "tool-only"."""
+    content = _content_of(record)
+    role, name = _author_of(record)
+    text = content.text
+    if not text or text.isspace():
+        tools = tool_text(record)
+        if not (tools and options.include_tools):
+            return Skip("tool-only" if tools else content.lack)
+        role, text = "tool", tools
+    return Message(
+        role, text, name, time_of(record, options), text_at(record, ID_KEYS), meta_of(record, content)
+    )
+
+
+def time_of(record: Mapping[str, Any], options: ReadOptions) -> Millis | None:
+    """When the record says it was made; None when it says nothing that can be read."""
+    for key in TIME_KEYS:
+        if key in record:
+            at = parse_file_time(record[key], tz=options.tz)
+            if at is not None:
+                return at
+    return None
+
+
+def text_at(record: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    """The first of these keys that holds a string or a number, as a string."""
+    for key in keys:
+        value = record.get(key)
+        if value and isinstance(value, str):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return None
+
+
+def meta_of(record: Mapping[str, Any], content: Content | None = None) -> dict[str, Any]:
+    """What else the record says: its own metadata, its other short values, the attachments' names."""
+    meta = {key: value for key, value in record.items() if key not in _READ_KEYS and _is_said(value)}
+    for key in META_KEYS:
+        if isinstance(record.get(key), dict):
+            meta.update(record[key])
+    if content is not None and content.attachments:
+        meta["attachments"] = list(content.attachments)
+    return meta
+
+
+def _is_said(value: object) -> bool:
+    return isinstance(value, (int, float)) or (isinstance(value, str) and 0 < len(value) <= _MAX_META_CHARS)
+
+
+def _content_of(record: Mapping[str, Any]) -> Content:
+    content = Content("")
+    for key in TEXT_KEYS:
+        if key in record:
+            content = content_of(record[key])
+            if content.text:
+                break
+    return content
+
+
+def _author_of(record: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The role and the name. A word that is no role is a name, and who has a name is taken for a person."""
+    role = None
+    name = text_at(record, ("name",))
+    for key in ROLE_KEYS:
+        word = record.get(key)
+        if isinstance(word, dict):  # {"author": {"role": …, "name": …}}
+            name = name or text_at(word, ("name", "nickname", "id"))
+            word = word.get("role")
+        if not word or not isinstance(word, str):
+            continue
+        known = ROLE_OF.get(word) or ROLE_OF.get(word.strip().lower())
+        role = role or known
+        if known is None and key != "type":
+            name = name or word.strip()
+    return role or _flagged_role(record), name
+
+
+def _flagged_role(record: Mapping[str, Any]) -> str:
+    if record.get("is_system"):
+        return "system"
+    return "user" if record.get("is_user", True) else "assistant"
+
+
+# --- streams of messages --------------------------------------------------------------------------
+
+
+def without_repeats(items: Iterable[Said | Item]) -> Iterator[Said | Item]:
+    """The items without messages that came before: same session, id and text; without an id, same
+    author, time and text. What has neither id nor time is never a repeat.
+
+    Of the last half million messages a hash of 64 bits is kept, so that memory stays bounded.
+    """
+    recent: set[int] = set()
+    older: set[int] = set()
+    for item in items:
+        if isinstance(item, tuple):
+            mark = _mark(*item)
+            if mark in recent or mark in older:
+                yield Skip("duplicate")
+                continue
+            if mark is not None:
+                recent.add(mark)
+            if len(recent) >= _REMEMBERED:
+                recent, older = set(), recent
+        yield item
+
+
+def _mark(session: str | None, message: Message) -> int | None:
+    if message.id is not None:
+        return hash((session, message.id, message.text))
+    if message.at is not None:
+        return hash((message.role, message.name, message.at, message.text))
+    return None
+
+
+def with_time_notice(items: Iterable[Said | Item]) -> Iterator[Said | Item]:
+    """The items, and at the end how many messages have no time that can be read."""
+    untimed = 0
+    for item in items:
+        if isinstance(item, tuple) and item[1].at is None:
+            untimed += 1
+        yield item
+    if untimed:
+        yield Notice(f"{untimed} {'record has' if untimed == 1 else 'records have'} no readable time")
+
+
+def in_conversations(items: Iterable[Said | Item], *, source: str) -> Iterator[Item]:
+    """The items with the messages that follow each other in a session as a piece of its conversation."""
+    session: str | None = None
+    held: list[Message] = []
+    chars = 0
+    for item in items:
+        if not isinstance(item, tuple):
+            yield item
+            continue
+        is_full = len(held) >= _PIECE_MESSAGES or chars >= _PIECE_CHARS
+        if held and (is_full or item[0] != session):
+            yield Conversation(session, source, held)
+            held, chars = [], 0
+        session, message = item
+        held.append(message)
+        chars += len(message.text)
+    if held:
+        yield Conversation(session, source, held)

@@ -1,0 +1,309 @@
+"""JSON records of a file, one at a time: of its lines, or of a whole JSON array or object."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any, TypeAlias
+
+from memcli.importers.encoding import Encoding, byte_lines, clean, encoding_of
+from memcli.importers.source import Source
+from memcli.types import BadLine, Notice
+
+Numbered: TypeAlias = tuple[int, Any]
+"""The line (1-based) where a JSON value begins, and the value."""
+
+MAX_DEPTH = 100
+"""Deeper nesting is damage or an attack, and whoever reads the value later may recurse."""
+
+_CHUNK_CHARS = 1 << 20
+_BLANK = " \t\r\n\ufeff"
+_LINE_ENDS = ("\n", "\r\n", "")
+
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
+_TO_MARK = re.compile(rf'(?:[^"\[\]{{}},]++|{_STRING})*+([\[\]{{}},])', re.DOTALL)
+_TO_END = re.compile(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
+_CLOSER = {"{": "}", "[": "]"}
+
+
+def _to_finite(number: str) -> float | None:
+    value = float(number)
+    return value if isfinite(value) else None
+
+
+# NaN and the infinities are read, as Python and others write them, but they are no JSON: null.
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_to_finite)
+
+
+def records(source: Source, *, encoding: str | None) -> Iterator[Numbered | BadLine | Notice]:
+    """Every JSON value of the file with its line: one a line, or the elements of a JSON array.
+
+    What cannot be read comes as a BadLine where it stands; nothing after it is lost. Memory does not
+    grow with the file, only with its largest record. Raises UsageError for an unknown encoding.
+    """
+    known = encoding_of(source.head(), asked=encoding, path=source.path, by_line=True)
+    yield from known.notices()
+    if is_whole_json(source.head()[known.mark_bytes :].decode(known.name, "replace")):
+        yield from _elements(source, known)
+    else:
+        yield from _lines(source, known)
+
+
+# --- one a line -----------------------------------------------------------------------------------
+
+
+def _lines(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice]:
+    codec = "utf-8" if encoding.is_wide else encoding.name
+    for number, line in enumerate(byte_lines(source, encoding), start=1):
+        try:
+            text = line.decode(codec)
+        except UnicodeDecodeError as error:
+            yield BadLine(number, f"not {codec} at byte {error.start + 1}")
+            continue
+        try:
+            value, end = _DECODER.raw_decode(text)
+            is_alone = text[end:] in _LINE_ENDS
+            value = _storable(value, text)
+        except (ValueError, RecursionError):
+            is_alone = False
+        if is_alone:
+            yield number, value
+        else:
+            yield from _odd_line(number, text, is_last=not line.endswith(b"\n"))
+
+
+def _odd_line(number: int, text: str, *, is_last: bool) -> Iterator[Numbered | BadLine | Notice]:
+    """What a line holds that is not just one JSON value: nothing, several glued together, damage."""
+    values, why = parse_line(text)
+    for value in values:
+        yield number, value
+    if len(values) > 1:
+        yield Notice(f"line {number} holds {len(values)} records; each was read")
+    if not why:
+        return
+    if is_last and _is_unfinished(text):
+        yield BadLine(number, f"incomplete: {why}")
+        yield Notice("the last line is cut off; import the file again when it is finished")
+    else:
+        yield BadLine(number, why)
+
+
+def parse_line(text: str) -> tuple[list[Any], str]:
+    """The JSON values of a line, and why what follows them cannot be read ("" when nothing follows).
+
+    Objects glued together (`}{`) are several values. Nothing is repaired.
+    """
+    values: list[Any] = []
+    at = _skip_blank(text, 0)
+    try:
+        while at < len(text):
+            if values and not (isinstance(values[-1], dict) and text[at] == "{"):
+                raise json.JSONDecodeError("Extra data", text, at)
+            value, end = _DECODER.raw_decode(text, at)
+            values.append(_storable(value, text[at:end]))
+            at = _skip_blank(text, end)
+    except RecursionError:
+        return values, "nested too deeply"
+    except json.JSONDecodeError as error:
+        whole = [value for value in values if isinstance(value, dict)]
+        where = f"column {error.colno}" if error.lineno == 1 else f"character {error.pos + 1} of the record"
+        return whole, f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at {where}"
+    except ValueError:  # what int() says of more digits than sys.get_int_max_str_digits()
+        return values, "a number has too many digits"
+    return values, ""
+
+
+def _skip_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at
+
+
+def _storable(value: Any, text: str) -> Any:
+    """The value without characters that cannot be stored; RecursionError when it is too deep.
+
+    `text` is where it was read from: a NUL or half a surrogate can only come from an escape.
+    """
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+        raise RecursionError
+    return _clean_all(value) if "\\u" in text else value
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside)
+
+
+def _clean_all(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_clean_all(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): _clean_all(item) for key, item in value.items()}
+    return value
+
+
+def _is_unfinished(text: str) -> bool:
+    """Whether the text ends inside a string, an object or an array."""
+    return _ends_in_string(text) or _depth_at_end(text) > 0
+
+
+def _ends_in_string(text: str) -> bool:
+    match = _TO_END.match(text)
+    return match is None or match.end() < len(text)
+
+
+def _depth_at_end(text: str) -> int:
+    return sum(1 if mark in _CLOSER else -1 for _, mark in _marks(_TO_BRACKET, text))
+
+
+def _marks(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
+    """The brackets (and commas) outside strings, each with where it ends."""
+    at = 0
+    # Not finditer: where nothing more matches it would try again from inside a string.
+    while match := pattern.match(text, at):
+        at = match.end()
+        yield at, match[1]
+
+
+# --- a whole file ---------------------------------------------------------------------------------
+
+
+def is_whole_json(head: str) -> bool:
+    """Whether a file that begins so is one JSON array, or objects written over several lines."""
+    first, _, rest = head.lstrip(_BLANK).partition("\n")
+    following = next((line for line in rest.split("\n") if line.strip(_BLANK)), "")
+    if not following or not first.startswith(("[", "{")):
+        return first.startswith("[")
+    is_open = not _ends_in_string(first) and _depth_at_end(first) > 0
+    if first.startswith("["):
+        return is_open
+    # A damaged line can end like that too; then the next one is a record of its own.
+    values, _ = parse_line(following)
+    return is_open and not (values and isinstance(values[0], dict))
+
+
+def first_values(head: str) -> list[Any]:
+    """The values of a file that begins so; of one that is cut off before its first value ends, its keys."""
+    texts = [text for _, text in _Cutter().feed(head)] if is_whole_json(head) else head.split("\n")
+    values = [value for text in texts for value in parse_line(text.strip(_BLANK + ","))[0]]
+    if values:
+        return values
+    start = _prefix_value(head)
+    return start if isinstance(start, list) else [start]
+
+
+def _prefix_value(text: str) -> Any:
+    """The JSON value that the text is the beginning of, with what it has of it; None when it is none.
+
+    It is cut at the last comma or opening bracket, and what is open there is closed.
+    """
+    closers: list[str] = []
+    whole = ""
+    for end, mark in _marks(_TO_MARK, text):
+        if mark in _CLOSER:
+            closers.append(_CLOSER[mark])
+        elif mark != "," and (not closers or closers.pop() != mark):
+            break
+        if len(closers) > MAX_DEPTH:
+            break
+        if mark == "," or mark in _CLOSER:
+            whole = text[:end].rstrip(",") + "".join(reversed(closers))
+    values, why = parse_line(whole)
+    return values[0] if values and not why else None
+
+
+def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine]:
+    cutter = _Cutter()
+    for chunk in _chunks(source, encoding):
+        for number, text in cutter.feed(chunk):
+            yield from _element(number, text, encoding)
+    number, text = cutter.rest()
+    yield from _element(number, text, encoding)
+
+
+def _element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | BadLine]:
+    """What stands in an array between two commas, and what stands around the array: blanks."""
+    record = text.lstrip(_BLANK + ",")
+    number += text[: len(text) - len(record)].count("\n")
+    values, why = parse_line(record.rstrip(_BLANK + ","))
+    if values and not _is_unicode(text):
+        values, why = [], f"not {encoding.name}"
+    for value in values:
+        yield number, value
+    if why:
+        yield BadLine(number, why)
+
+
+class _Cutter:
+    """Cuts JSON text, as it comes, into the elements of its array or into the values in a row."""
+
+    def __init__(self) -> None:
+        self._buffer = ""
+        self._begin = 0  # of the element, or of what stands between two
+        self._seen = 0  # up to the last bracket
+        self._depth = 0
+        self._outer = 0  # the depth of the elements: 1 inside an array
+        self._line = 1
+
+    def feed(self, chunk: str) -> Iterator[tuple[int, str]]:
+        """The pieces that the chunk completes, each with the line where it begins."""
+        self._buffer += chunk
+        while match := _TO_BRACKET.match(self._buffer, self._seen):
+            self._seen = match.end()
+            yield from self._open() if match[1] in _CLOSER else self._close()
+        self._buffer = self._buffer[self._begin :]
+        self._seen -= self._begin
+        self._begin = 0
+
+    def rest(self) -> tuple[int, str]:
+        """What is left when all is read."""
+        return self._cut(len(self._buffer))
+
+    def _open(self) -> Iterator[tuple[int, str]]:
+        if self._depth == self._outer:
+            yield self._cut(self._seen - 1)
+        if self._depth == 0 and self._buffer[self._seen - 1] == "[":
+            self._outer = 1
+            self._begin = self._seen
+        self._depth += 1
+
+    def _close(self) -> Iterator[tuple[int, str]]:
+        self._depth = max(self._depth - 1, 0)
+        if self._depth == self._outer:
+            yield self._cut(self._seen)
+        elif self._depth < self._outer:
+            yield self._cut(self._seen - 1)
+            self._begin = self._seen
+            self._outer = 0
+
+    def _cut(self, end: int) -> tuple[int, str]:
+        text, number = self._buffer[self._begin : end], self._line
+        self._line += text.count("\n")
+        self._begin = end
+        return number, text
+
+
+def _chunks(source: Source, encoding: Encoding) -> Iterator[str]:
+    stream = source.stream()
+    stream.read(encoding.mark_bytes)
+    # Bytes that are no text stay visible as lone surrogates, so that only their element is lost.
+    errors = "replace" if encoding.is_wide else "surrogateescape"
+    text = io.TextIOWrapper(stream, encoding.name, errors=errors, newline="")
+    while chunk := text.read(_CHUNK_CHARS):
+        yield chunk
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

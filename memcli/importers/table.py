@@ -1,0 +1,152 @@
+"""The format "csv": a table with a header; its rows are messages where they have an author and a text."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from memcli.errors import UsageError
+from memcli.importers.encoding import Encoding, byte_lines, clean, encoding_of
+from memcli.importers.format import ReadOptions
+from memcli.importers.head import Head
+from memcli.importers.messages import (
+    ID_KEYS,
+    ROLE_KEYS,
+    SESSION_KEYS,
+    TEXT_KEYS,
+    TIME_KEYS,
+    Said,
+    in_conversations,
+    message_of,
+    text_at,
+    time_of,
+    with_time_notice,
+    without_repeats,
+)
+from memcli.importers.source import Source
+from memcli.types import BadLine, Document, Item, Skip
+
+NAME = "csv"
+
+Row: TypeAlias = dict[str, str]
+"""The cells that are not empty, by their column."""
+
+_DELIMITERS = ",;\t"
+_AUTHOR_COLUMNS = {*ROLE_KEYS} - {"type"}
+_TEXT_COLUMNS = {*TEXT_KEYS}
+_NOTE_COLUMNS = {"title", "name", "note", "notes", "body", "description", "question", "answer", "tags"}
+_COLUMNS = {*ROLE_KEYS, *TEXT_KEYS, *TIME_KEYS, *SESSION_KEYS, *ID_KEYS, *_NOTE_COLUMNS}
+_COLUMN_OF = {column.lower(): column for column in _COLUMNS}
+
+
+def sniff(head: Head) -> bool:
+    """Rows of equal length below a header in which a column has a usual name."""
+    if head.kind != "text":
+        return False
+    rows = [row for _, row in _numbered(io.StringIO(head.text), _delimiter(head.text))]
+    if len(rows) > 2:
+        rows.pop()  # the head may have cut it off
+    header = [_column(cell) for cell in rows[0]] if rows else []
+    is_even = len(rows) > 1 and {len(row) for row in rows if isinstance(row, list)} == {len(header)}
+    return is_even and len(header) > 1 and "" not in header and not _COLUMNS.isdisjoint(header)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """Messages, in conversations; or each row as a document of its `column: value` lines."""
+    encoding = encoding_of(source.head(), asked=options.encoding, path=source.path)
+    yield from encoding.notices()
+    first = source.head()[encoding.mark_bytes :].decode(encoding.name, "replace")
+    rows = _numbered(_lines(source, encoding), _delimiter(first))
+    header = [_column(cell) for cell in next((row for _, row in rows if isinstance(row, list)), [])]
+    if _AUTHOR_COLUMNS.intersection(header) and _TEXT_COLUMNS.intersection(header):
+        messages = _messages(_rows(rows, header), options)
+        yield from in_conversations(with_time_notice(without_repeats(messages)), source=NAME)
+    else:
+        yield from _documents(_rows(rows, header), source, options)
+
+
+def _messages(rows: Iterator[Row | BadLine], options: ReadOptions) -> Iterator[Said | Item]:
+    for row in rows:
+        if isinstance(row, BadLine):
+            yield row
+            continue
+        message = message_of(row, options)
+        yield message if isinstance(message, Skip) else (text_at(row, SESSION_KEYS), message)
+
+
+def _documents(rows: Iterator[Row | BadLine], source: Source, options: ReadOptions) -> Iterator[Item]:
+    seen: set[str] = set()
+    ids: set[str] = set()
+    for row in rows:
+        if isinstance(row, BadLine):
+            yield row
+            continue
+        text = "\n".join(f"{column}: {value}" for column, value in row.items())
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        if not text or digest in seen:
+            yield Skip("duplicate" if text else "empty")
+            continue
+        seen.add(digest)
+        row_id = text_at(row, ID_KEYS) or digest
+        row_id = digest if row_id in ids else row_id
+        ids.add(row_id)
+        yield Document(
+            f"{source.key or NAME}#{row_id}",
+            NAME,
+            text,
+            title=text_at(row, ("title", "name")),
+            at=time_of(row, options),
+        )
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter of which the first line has most."""
+    return max(_DELIMITERS, key=text.partition("\n")[0].count)
+
+
+def _lines(source: Source, encoding: Encoding) -> Iterator[str]:
+    codec = "utf-8" if encoding.is_wide else encoding.name
+    for number, line in enumerate(byte_lines(source, encoding), start=1):
+        try:
+            yield clean(line.decode(codec).replace("\r\n", "\n"))
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"line {number} of {source.path} is not {codec}", "name its encoding: --encoding"
+            ) from error
+
+
+def _numbered(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+    """The rows that are not blank, each with its first line; of one that cannot be read, why."""
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield number, str(error)
+            continue
+        if row:
+            yield number, row
+
+
+def _rows(rows: Iterator[tuple[int, list[str] | str]], header: list[str]) -> Iterator[Row | BadLine]:
+    for number, row in rows:
+        if isinstance(row, str):
+            yield BadLine(number, row)
+        elif len(row) > len(header):
+            yield BadLine(number, f"{len(row)} cells below a header of {len(header)}")
+        else:
+            yield {column: cell for column, cell in zip(header, row, strict=False) if cell}
+
+
+def _column(cell: str) -> str:
+    """The column's name, in the spelling under which messages know it."""
+    name = cell.strip()
+    return _COLUMN_OF.get(name.lower(), name)

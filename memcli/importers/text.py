@@ -1,0 +1,51 @@
+"""The format "text": a file that is one document; and what every document has of its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from memcli.importers.encoding import read_text
+from memcli.importers.format import ReadOptions
+from memcli.importers.head import Head
+from memcli.importers.source import Source
+from memcli.times import parse_file_time
+from memcli.types import Document, Item, Millis
+
+NAME = "text"
+
+_DATE = re.compile(r"(?<!\d)(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)", re.ASCII)
+
+
+def sniff(head: Head) -> bool:
+    """Whatever people wrote."""
+    return head.kind == "text"
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """The whole file as one document, dated by its name or by its last change."""
+    text, encoding = read_text(source, asked=options.encoding)
+    yield from encoding.notices()
+    at, meta = file_time(source, options)
+    yield Document(file_id(source), NAME, text.strip("\n"), title=file_title(source), at=at, meta=meta)
+
+
+def file_id(source: Source) -> str:
+    """What stays the same when the file's text changes; standard input has only its text."""
+    return source.key or f"{NAME}-{source.digest[:12]}"
+
+
+def file_title(source: Source) -> str | None:
+    """The file's name without its ending."""
+    return PurePath(source.path).stem if source.key else None
+
+
+def file_time(source: Source, options: ReadOptions) -> tuple[Millis | None, dict[str, Any]]:
+    """The date in the file's name, else its last change, which is only an estimate and says so in `meta`."""
+    for parts in _DATE.findall(PurePath(source.path).name):
+        at = parse_file_time("-".join(parts), tz=options.tz)
+        if at is not None:
+            return at, {}
+    return source.mtime_ms, {"time_estimated": True} if source.mtime_ms is not None else {}

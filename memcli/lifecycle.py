@@ -1,0 +1,120 @@
+"""Plans: what becomes of a record that comes in, given what is known already. Nothing here is stored."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memcli.types import Change, Millis, Origin, Record
+
+_ID_CHARS = 20
+_HASH_CHARS = 32
+_SEPARATOR = "\x1f"
+
+
+def keyed_hash(key: bytes, *parts: str | None) -> str:
+    """HMAC-SHA-256 of the parts under the store's key, as 64 hexadecimal digits.
+
+    Parts are told apart by their lengths, so ("ab", "c") and ("a", "bc") differ, and None from "".
+    """
+    told = _SEPARATOR.join("-" if part is None else f"{len(part)}:{part}" for part in parts)
+    return hmac.digest(key, told.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def origin_of(record: Record, key: bytes) -> Origin:
+    """How this record is known again: by its place in its source, or by who said it and when.
+
+    The place is format family + conversation + source id. Without a source id it is conversation +
+    ordinal + text, and only where the time is unknown too: a time tells better than an ordinal, which
+    another export of the same conversation may count otherwise.
+    """
+    said = None
+    if record.created_at is not None and record.role is not None:
+        said = keyed_hash(key, "said", record.role, record.name, str(record.created_at), record.text)
+    if record.source_id is not None:
+        place = keyed_hash(key, "place", record.source, record.session_id, record.source_id)
+    elif said is None:
+        ordinal = None if record.position is None else str(record.position)
+        place = keyed_hash(key, "text", record.source, record.session_id, ordinal, record.text)
+    else:
+        return Origin(place=None, said=said[:_HASH_CHARS])
+    return Origin(place=place[:_HASH_CHARS], said=said and said[:_HASH_CHARS])
+
+
+def id_of(record: Record, origin: Origin, key: bytes) -> str:
+    """The id of a new memory: looks random, and the same for the same origin and text in the same store."""
+    return keyed_hash(key, "id", origin.place, origin.said, record.text)[:_ID_CHARS]
+
+
+def hashes(origin: Origin) -> tuple[str, ...]:
+    """The keyed hashes of an origin that there are."""
+    return tuple(value for value in (origin.place, origin.said) if value)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store says of some origins: origin hash → memory id, and which have a tombstone."""
+
+    stored: Mapping[str, str]
+    buried: Collection[str]
+
+    def id(self, origin: Origin) -> str | None:
+        """The memory that has this origin, if any."""
+        return next((self.stored[value] for value in hashes(origin) if value in self.stored), None)
+
+    def is_buried(self, origin: Origin) -> bool:
+        """Whether what has this origin was forgotten."""
+        return any(value in self.buried for value in hashes(origin))
+
+
+def reconcile(record: Record, origin: Origin, known: Known, *, restore: bool) -> Change:
+    """Add the record, or skip it: "known" (with the id it has), or "forgotten" unless `restore`."""
+    before = known.id(origin)
+    if before is not None:
+        return Change("skip", replace(record, id=before), why="known", origin=origin)
+    if not restore and known.is_buried(origin):
+        return Change("skip", record, why="forgotten", origin=origin)
+    return Change("add", record, origin=origin)
+
+
+def supersede(older: Record, newer: Change, *, now: Millis) -> tuple[Change, Change]:
+    """The two changes that put a new record in the place of an older one, which stays as history."""
+    at = newer.record.created_at if newer.record.created_at is not None else now
+    replaced = replace(older, superseded_by=newer.record.id, valid_to=at, updated_at=now)
+    added = replace(newer.record, supersedes=(*newer.record.supersedes, older.id))
+    return (
+        replace(newer, record=added),
+        Change("supersede", replaced, before=older, why=f"replaced by {newer.record.id}"),
+    )
+
+
+def retire(records: Sequence[Record], *, now: Millis) -> list[Change]:
+    """Hide records and keep them as history."""
+    return [
+        Change("retire", replace(record, retired=True, updated_at=now), before=record, why="retired")
+        for record in records
+        if not record.retired
+    ]
+
+
+def with_derived(chosen: Sequence[Record], derived: Sequence[Record]) -> list[Change]:
+    """Erase what was chosen, and what was derived from nothing but that.
+
+    Args:
+        chosen: the memories that the person wants gone.
+        derived: every memory that was derived from others.
+    """
+    gone = {record.id for record in chosen}
+    changes = [Change("erase", record, before=record, why="chosen") for record in chosen]
+    grew = True
+    while grew:
+        following = [
+            record for record in derived if record.id not in gone and gone.issuperset(record.derived_from)
+        ]
+        changes += [
+            Change("erase", record, before=record, why="derived from these alone") for record in following
+        ]
+        gone.update(record.id for record in following)
+        grew = bool(following)
+    return changes

@@ -1,0 +1,866 @@
+"""Memory: one method a verb; the only place that wires the steps, the store and the models."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memcli import inject, lifecycle, rank
+from memcli.about import Subject, names, subject_of
+from memcli.absorb import Intake, Shelf, absorb_file, begin_batches, unread
+from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
+from memcli.importers import Source, Unreadable, sources
+from memcli.models.pick import Picked, pick_embedder
+from memcli.record_json import to_json
+from memcli.redact import scrub
+from memcli.store.engine import quoted
+from memcli.store.lance import LanceStore
+from memcli.store.lock import writing
+from memcli.store.side import Side
+from memcli.times import to_day
+from memcli.types import (
+    PRIORITY_OF_KIND,
+    Block,
+    Candidate,
+    Change,
+    Edited,
+    Embedder,
+    FileReport,
+    Filters,
+    ForgetPlan,
+    Hit,
+    Imported,
+    Millis,
+    Origin,
+    Proof,
+    Query,
+    Recalled,
+    Record,
+    Remembered,
+    Selection,
+    Shown,
+    Vector,
+)
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+# Candidates of each list that ranking looks at.
+_CANDIDATES = 400
+# Passages embedded between two commits of their vectors.
+_VECTORS_AT_ONCE = 512
+# After these many commits a store is compacted: each leaves a file, and a reader opens them all.
+_COMMITS_KEPT = 50
+_VERSIONS_KEPT_MS = 10 * 60 * 1000
+_AFTER_ANSWER_S = 2.0
+_RELATED = 5
+_LABELS = ("kind", "priority", "project", "source")
+_STATES = ("created_at", "superseded_by", "retired", "expires_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one user's memory is, and how it is spoken to."""
+
+    directory: Path
+    """The user's directory: side store, lock, and the tables unless `lance` says otherwise."""
+    lance: str
+    """The directory or URI of the Lance tables."""
+    embedder: str | None = None
+    """MEMCLI_EMBEDDER: builtin, ollama:MODEL, none; None for the store's own."""
+    ollama_host: str | None = None
+    embed_timeout_s: float = 60.0
+    lock_timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person asks to remember or to change; None leaves a field as it is (or at its default)."""
+
+    text: str | None = None
+    kind: str | None = None
+    priority: str | None = None
+    topics: tuple[str, ...] | None = None
+    project: str | None = None
+    private: bool | None = None
+    audience: tuple[str, ...] | None = None
+    source: str | None = None
+    source_id: str | None = None
+    at: Millis | None = None
+    expires: Millis | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a Record that are given."""
+        given = {
+            "text": self.text,
+            "kind": self.kind,
+            "priority": self.priority,
+            "topics": self.topics,
+            "project": self.project,
+            "private": self.private,
+            "audience": self.audience,
+            "source": self.source,
+            "source_id": self.source_id,
+            "created_at": self.at,
+            "expires_at": self.expires,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """One user's memory. Methods that write take the lock for as long as a step needs it.
+
+    Args:
+        place: where it is.
+        clock: the time in milliseconds; a replay or a test hands in its own.
+        notice: told what a person should know meanwhile, a sentence each.
+    """
+
+    place: Place
+    clock: Callable[[], Millis]
+    notice: Callable[[str], None] = _silent
+    _embedder: Picked | None = field(default=None, init=False)
+    _later: list[Callable[[], None]] = field(default_factory=list, init=False)
+
+    # --- remember ---------------------------------------------------------------------------------
+
+    def remember(self, draft: Draft, *, allow_sensitive: bool = False, dry_run: bool = False) -> Remembered:
+        """Store one memory, in place of the one that had its source id.
+
+        Raises:
+            UsageError: there is no text.
+            StoreError: it cannot be stored; nothing was.
+        """
+        text, redacted = _scrubbed(draft.text or "", allow_sensitive=allow_sensitive)
+        if not text.strip():
+            raise UsageError(
+                "there is nothing to remember", "give the text as an argument, or - and pipe it in"
+            )
+        now = self.clock()
+        kind = draft.kind or "fact"
+        asked = Record(
+            **{
+                "id": "",
+                "kind": kind,
+                "priority": PRIORITY_OF_KIND[kind],
+                "source": "cli",
+                "created_at": now,
+                "updated_at": now,
+                **draft.fields(),
+                "text": text,
+            }
+        )
+        if dry_run:
+            store = self.read()
+            changes = _plan_remember(asked, store, now=now)
+            return _remembered(changes, redacted, pending=0)
+        with self.write() as (store, side):
+            changes = _plan_remember(asked, store, now=now)
+            buried = [
+                value for change in changes if change.origin for value in lifecycle.hashes(change.origin)
+            ]
+            if side.buried(buried):
+                side.lift_tombstones(buried)
+            self._apply(store, side, changes, command="remember")
+        pending = self._embed_now() if any(change.action == "add" for change in changes) else 0
+        return _remembered(changes, redacted, pending=pending)
+
+    # --- recall -----------------------------------------------------------------------------------
+
+    def recall(self, query: Query) -> Recalled:
+        """The memories that answer a question, best first."""
+        began = time.perf_counter()
+        hits, _, degraded = self._search(query)
+        found = tuple(hit for hit in hits if hit.score >= query.min_score)[: query.k]
+        took_ms = round((time.perf_counter() - began) * 1000)
+        self._note_recall([hit.record.id for hit in found], took_ms=took_ms, tokens=0)
+        return Recalled(hits=found, degraded=degraded, took_ms=took_ms)
+
+    def block(self, query: Query, *, budget_tokens: int, allow_private: bool = True) -> Block:
+        """What would be put into a prompt for this question: P0 always, the rest when it answers."""
+        began = time.perf_counter()
+        current = replace(query, filters=replace(query.filters, current=True))
+        hits, candidates, _ = self._search(current)
+        answering = rank.relevant(query.text, hits, candidates)[: query.k]
+        newest_first = (("created_at", False), ("id", True))
+        always = self.read().scan(current.filters, now=query.now, order=newest_first, extra="priority = 'P0'")
+        block = inject.block(
+            answering,
+            p0=list(always),
+            question=query.text,
+            budget_tokens=budget_tokens,
+            allow_private=allow_private,
+            agent=query.filters.agent,
+            now=query.now,
+        )
+        took_ms = round((time.perf_counter() - began) * 1000)
+        self._note_recall([hit.record.id for hit in block.hits], took_ms=took_ms, tokens=block.tokens)
+        return block
+
+    def _search(self, query: Query) -> tuple[list[Hit], list[Candidate], str | None]:
+        from concurrent.futures import ThreadPoolExecutor
+
+        store = self.read()
+        # Loading the model and searching by words take about as long: side by side.
+        with ThreadPoolExecutor(1) as pool:
+            asked: Future[tuple[Vector | None, str | None]] = pool.submit(
+                self._query_vector, store, query.text
+            )
+            candidates, rows = store.search(
+                query.text,
+                lambda: asked.result()[0],
+                filters=query.filters,
+                now=query.now,
+                limit=_CANDIDATES,
+            )
+            degraded = asked.result()[1] if store.state.memories else None
+        hits = rank.rank(query.text, candidates, k=len(candidates), total_rows=rows)
+        return hits, candidates, degraded
+
+    def _query_vector(self, store: LanceStore, text: str) -> tuple[Vector | None, str | None]:
+        """The question's vector, or why there is none."""
+        if not any(char.isalnum() for char in text):
+            # A vector of a lone quote or dash is near to everything; signs are looked for letter by letter.
+            return None, None
+        if store.state.embedder is None:
+            return None, "no memory has a vector yet: only keywords were asked"
+        try:
+            embedder = self.pick(store).embedder
+            if embedder is None:
+                return None, "MEMCLI_EMBEDDER=none: only keywords were asked"
+            return embedder.embed_query(text), None
+        except ModelError as error:
+            return None, f"{error.message}: only keywords were asked"
+
+    def _note_recall(self, ids: Sequence[str], *, took_ms: int, tokens: int) -> None:
+        def note() -> None:
+            if self._side_path.exists():
+                side = Side(self._side_path, writable=True)
+                side.note_recall(ids, at=self.clock(), took_ms=took_ms, tokens=tokens)
+                side.close()
+
+        self._later.append(note)
+
+    # --- import -----------------------------------------------------------------------------------
+
+    def absorb(
+        self,
+        paths: Sequence[str],
+        *,
+        intake: Intake,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Imported:
+        """Take in files, directories and standard input ("-"); a batch a commit, so that a stop keeps it.
+
+        Vectors are not made here: `fill_vectors` does that.
+
+        Args:
+            paths: what to read.
+            intake: how it is wanted.
+            progress: told (bytes read, bytes in all) of the file at hand.
+        """
+        began = time.perf_counter()
+        reports: list[FileReport] = []
+        for source in sources(paths):
+            if isinstance(source, Unreadable):
+                reports.append(unread(source))
+                continue
+            with source:
+                reports.append(self._absorb_one(source, intake, progress))
+        if any(report.added for report in reports) and not intake.dry_run:
+            self._later.append(self._compact)
+        return Imported(files=tuple(reports), took_ms=round((time.perf_counter() - began) * 1000))
+
+    def _absorb_one(
+        self, source: Source, intake: Intake, progress: Callable[[int, int], None] | None
+    ) -> FileReport:
+        planned: dict[str, str] = {}
+
+        def plan(changes: Sequence[Change]) -> None:
+            for change in changes:
+                hashes = lifecycle.hashes(change.origin) if change.origin else ()
+                planned.update(dict.fromkeys(hashes, change.record.id))
+
+        @contextmanager
+        def shelf() -> Iterator[Shelf]:
+            if intake.dry_run:
+                yield _StoreShelf(self.read(), self.clock(), planned, plan)
+                return
+            with self.write() as (store, side):
+                apply = partial(self._apply, store, side, command="import")
+                yield _StoreShelf(store, self.clock(), {}, apply)
+
+        def tell(done: int) -> None:
+            if progress and source.size:
+                progress(done, source.size)
+
+        place = self._place_of(source)
+        report = absorb_file(
+            source,
+            place=place,
+            intake=intake,
+            now=self.clock(),
+            batch=begin_batches(shelf, restore=intake.restore),
+            progress=tell,
+        )
+        if report.added and not intake.dry_run:
+            with self.write() as (store, side):
+                side.note_file(lifecycle.keyed_hash(store.state.key, "file", source.digest), place)
+        return report
+
+    def _place_of(self, source: Source) -> str:
+        """The conversation of a file's messages that name none: the file's own, wherever it lies now."""
+        side = self._read_side()
+        key = side.state().key if side else b""
+        if source.key is None:
+            # Standard input has no name; what it begins with tells it from another.
+            return f"stdin-{lifecycle.keyed_hash(b'', source.head().decode('latin-1'))[:10]}"
+        place = f"file-{lifecycle.keyed_hash(b'', source.key)[:10]}"
+        if side is None or side.is_place(place):
+            return place
+        return side.place_of_file(lifecycle.keyed_hash(key, "file", _digest(source.key))) or place
+
+    # --- list, show, edit -------------------------------------------------------------------------
+
+    def list(self, filters: Filters, *, n: int, sort: str = "time") -> tuple[Sequence[Record], int]:
+        """The newest memories (or the ones changed last, or by priority), and how many match in all."""
+        orders: Mapping[str, Sequence[tuple[str, bool]]] = {
+            "time": (("created_at", False), ("id", True)),
+            "updated": (("updated_at", False), ("id", True)),
+            "priority": (("priority", True), ("created_at", False), ("id", True)),
+        }
+        store, now = self.read(), self.clock()
+        records = list(store.scan(filters, now=now, order=orders[sort], limit=n)) if n else []
+        return records, store.count(filters, now=now)
+
+    def show(self, prefix: str) -> Shown:
+        """One memory with what it replaced and what replaced it. Raises NothingMatchedError, UsageError."""
+        store, now = self.read(), self.clock()
+        record = store.resolve(prefix, now=now)
+        side = self._read_side()
+        count, last = side.recalled(record.id) if side else (0, None)
+        derived = store.scan(
+            Filters(with_hidden=True), now=now, extra=f"array_has_any(derived_from, [{quoted(record.id)}])"
+        )
+        return Shown(
+            record=record,
+            history=_history(store, record, now=now),
+            derived=tuple(derived),
+            recalled_count=count,
+            recalled_last=last,
+        )
+
+    def edit(
+        self, prefix: str, draft: Draft, *, allow_sensitive: bool = False, dry_run: bool = False
+    ) -> Edited:
+        """Change a memory where it is; its origin stays, so an import still knows it."""
+        now = self.clock()
+        text, redacted = _scrubbed(draft.text or "", allow_sensitive=allow_sensitive)
+        if draft.text is not None and not text.strip():
+            raise UsageError("the new text is empty", "to remove a memory use `memcli forget ID`")
+        changed = draft.fields() | ({"text": text} if draft.text is not None else {})
+
+        def plan(store: LanceStore) -> Change:
+            before = store.resolve(prefix, now=now)
+            return Change("update", replace(before, updated_at=now, **changed), before=before)
+
+        if dry_run:
+            change = plan(self.read())
+        else:
+            with self.write() as (store, side):
+                change = plan(store)
+                self._apply(store, side, [change], command="edit")
+            self._embed_now()
+        assert change.before is not None
+        return Edited(before=change.before, after=change.record, redacted=redacted)
+
+    # --- forget -----------------------------------------------------------------------------------
+
+    def plan_forget(self, selection: Selection) -> ForgetPlan:
+        """What a selection takes. Nothing is changed.
+
+        Raises:
+            UsageError: nothing is selected, or a source id is found in several conversations.
+            NothingMatchedError: nothing matches.
+        """
+        store, now = self.read(), self.clock()
+        subject = subject_of(selection.query) if selection.query is not None else None
+        chosen = self._chosen(store, selection, subject, now=now)
+        related = self._related(subject, chosen, now=now) if subject else []
+        if selection.with_related:
+            chosen, related = [*chosen, *related], []
+        if not chosen and not related:
+            raise NothingMatchedError("no memory matches", "see what there is with `memcli list`")
+        derived = list(
+            store.scan(Filters(with_hidden=True), now=now, order=(), extra="derived_from IS NOT NULL")
+        )
+        return ForgetPlan(changes=tuple(lifecycle.with_derived(chosen, derived)), related=tuple(related))
+
+    def _chosen(
+        self, store: LanceStore, selection: Selection, subject: Subject | None, *, now: Millis
+    ) -> Sequence[Record]:
+        if selection.ids:
+            return list(
+                {
+                    record.id: record for record in (store.resolve(id_, now=now) for id_ in selection.ids)
+                }.values()
+            )
+        filters = Filters(
+            topics=selection.topics,
+            project=selection.project,
+            project_only=True,
+            source=selection.source,
+            source_ids=selection.source_ids,
+            session=selection.session,
+            before=selection.before,
+            with_hidden=True,
+        )
+        narrowed = replace(filters, project_only=False) != Filters(with_hidden=True)
+        if not (narrowed or subject or selection.match or selection.everything):
+            raise UsageError("nothing is selected to forget", "name ids, a selection, or --all")
+        extra = None if selection.match is None else f"contains(text, {quoted(selection.match)})"
+        records = [
+            record
+            for record in store.scan(filters, now=now, extra=extra)
+            if subject is None or names(subject, record.text)
+        ]
+        if selection.source_ids:
+            _refuse_ambiguous(records, selection)
+        return records
+
+    def _related(self, subject: Subject, chosen: Sequence[Record], *, now: Millis) -> Sequence[Record]:
+        taken = {record.id for record in chosen}
+        text = " ".join(subject.terms)
+        hits, candidates, _ = self._search(Query(text, now=now))
+        return [hit.record for hit in rank.relevant(text, hits, candidates) if hit.record.id not in taken][
+            :_RELATED
+        ]
+
+    def erase(self, plan: ForgetPlan, *, prove: bool = False) -> Proof | None:
+        """Erase what was planned from every byte, and read everything again when `prove`."""
+        from memcli.store import purge
+
+        records = [change.record for change in plan.changes]
+        with self.write() as (store, side):
+            if records:
+                purge.erase(store, side, records, at=self.clock())
+            if not prove:
+                return None
+            return purge.prove(store, self.place.directory, records, now=self.clock())
+
+    def retire(self, plan: ForgetPlan) -> Sequence[Record]:
+        """Hide what was planned and keep it as history."""
+        with self.write() as (store, side):
+            changes = lifecycle.retire([change.record for change in plan.changes], now=self.clock())
+            self._apply(store, side, changes, command="retire")
+        return [change.record for change in changes]
+
+    # --- export -----------------------------------------------------------------------------------
+
+    def export(self, filters: Filters) -> Iterator[Record]:
+        """Every memory that matches, superseded and retired ones too, in the fixed order of an export."""
+        return self.read().scan(replace(filters, with_hidden=True), now=self.clock())
+
+    # --- stats ------------------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """The figures of `memcli stats --json`, without the user's name."""
+        store, side, now = self.read(), self._read_side(), self.clock()
+        rows = list(store.tally(("kind", "priority", "project", "source", "session_id", *_STATES), now=now))
+        embedder = store.state.embedder
+        recalls = side.recalls() if side else None
+        files = [path for path in self.place.directory.rglob("*") if path.is_file()]
+        return {
+            "memories": {
+                "total": len(rows),
+                "active": sum(_is_active(row, now) for row in rows),
+                "superseded": sum(row["superseded_by"] is not None for row in rows),
+                "retired": sum(bool(row["retired"]) for row in rows),
+                **{f"by_{name}": _counted(row[name] for row in rows) for name in _LABELS},
+            },
+            "sessions": len({row["session_id"] for row in rows if row["session_id"]}),
+            "turns": 0,
+            "pending": {
+                "vectors": len(store.pending(embedder or "", private=True)),
+                "extraction": 0,
+                "review": 0,
+            },
+            "storage": {"bytes": sum(path.stat().st_size for path in files), **store.shape()},
+            "embedder": {
+                "name": embedder,
+                "dim": store.dim(embedder) if embedder else None,
+                "state": _embedder_state(store),
+            },
+            "activity": {"by_day": _by_day(row["created_at"] for row in rows)},
+            "recall": {
+                "count": recalls.count if recalls else 0,
+                "hit_rate": recalls.hit_rate if recalls else None,
+                "p50_ms": recalls.p50_ms if recalls else None,
+                "p95_ms": recalls.p95_ms if recalls else None,
+                "injected_tokens": recalls.injected_tokens if recalls else 0,
+            },
+            "feedback": {"good": 0, "bad": 0, "by_arm": {}},
+            "last_backup": None,
+        }
+
+    # --- vectors ----------------------------------------------------------------------------------
+
+    def pick(self, store: LanceStore) -> Picked:
+        """The embedder of this store, opened once."""
+        if self._embedder is None:
+            self._embedder = pick_embedder(
+                wanted=self.place.embedder,
+                bound=store.state.embedder,
+                ollama_host=self.place.ollama_host,
+                timeout_s=self.place.embed_timeout_s,
+            )
+        return self._embedder
+
+    def fill_vectors(
+        self, *, until: float | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Embed what has no vector yet; returns how many passages are left without one.
+
+        Args:
+            until: a `time.monotonic()` to stop at; None goes on to the end.
+            progress: told (done, all) after each commit.
+
+        Raises:
+            ModelError: the embedder fails; what is done is kept.
+        """
+        store = self.read()
+        if store.state.memories is None:
+            return 0
+        picked = self.pick(store)
+        if picked.embedder is None:
+            return 0
+        return self._fill(picked.embedder, until=until, progress=progress, asked=True)
+
+    def _fill(
+        self,
+        embedder: Embedder,
+        *,
+        until: float | None,
+        progress: Callable[[int, int], None] | None,
+        asked: bool,
+    ) -> int:
+        keys = self.read().pending(embedder.name, private=embedder.local)
+        total = len(keys)
+        while keys and (until is None or time.monotonic() < until):
+            done = self._embed(embedder, keys[:_VECTORS_AT_ONCE], until=until, asked=asked)
+            keys = keys[done:]
+            if progress:
+                progress(total - len(keys), total)
+        return len(keys)
+
+    def _embed(self, embedder: Embedder, keys: Sequence[str], *, until: float | None, asked: bool) -> int:
+        """Embed some passages and store their vectors; returns how many keys are dealt with."""
+        store = self.read()
+        generation = store.state.generation
+        vectors: dict[str, Vector] = {}
+        texts = store.passages_of(keys)
+        for start in range(0, len(keys), 16):
+            some = [key for key in keys[start : start + 16] if key in texts]
+            vectors.update(zip(some, embedder.embed_documents([texts[key] for key in some]), strict=True))
+            if until is not None and time.monotonic() > until:
+                break
+        with self.write() as (store, _):
+            if store.state.generation != generation and not store.state.embedder:
+                # The first vectors of a store change its generation themselves.
+                generation = store.state.generation
+            if embedder.name not in store.state.vectors or (asked and store.state.embedder != embedder.name):
+                store.bind(embedder.name, embedder.dim, asked=asked)
+            elif store.state.generation != generation:
+                # Texts have changed or gone since they were read: these vectors may be of old ones.
+                return 0
+            store.add_vectors(embedder.name, vectors)
+        return min(len(keys), start + 16)
+
+    def _embed_now(self) -> int:
+        """Embed what a command has just stored, if the embedder answers; returns what waits."""
+        try:
+            return self.fill_vectors(until=time.monotonic() + _AFTER_ANSWER_S)
+        except (ModelError, UsageError) as error:
+            self.notice(f"saved without a vector: {error.message}")
+            return len(self.read().pending(self.read().state.embedder or "", private=True))
+
+    def reembed(
+        self, wanted: str | None, *, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[str, int]:
+        """Give every memory a vector of another embedder, then ask questions with that one.
+
+        Until the end recall goes on with the old vectors. Stopped, it goes on where it was.
+
+        Returns:
+            The new embedder's name, and how many vectors were made.
+        """
+        picked = pick_embedder(
+            wanted=wanted,
+            bound=None,
+            ollama_host=self.place.ollama_host,
+            timeout_s=self.place.embed_timeout_s,
+        )
+        if picked.embedder is None:
+            raise UsageError("reembed needs an embedder", "choose builtin or ollama:MODEL")
+        embedder = picked.embedder
+        made = 0
+
+        def count(done: int, total: int) -> None:
+            nonlocal made
+            made = max(made, done)
+            if progress:
+                progress(done, total)
+
+        while True:
+            self._fill(embedder, until=None, progress=count, asked=False)
+            with self.write() as (store, _):
+                if store.state.memories is None:
+                    raise NothingMatchedError(
+                        "there is nothing to embed yet", "remember or import something first"
+                    )
+                if embedder.name not in store.state.vectors:
+                    store.bind(embedder.name, embedder.dim, asked=False)
+                # Under the lock: nobody has added a memory since the last look.
+                if not store.pending(embedder.name, private=embedder.local):
+                    store.unbind_others(embedder.name)
+                    return embedder.name, made
+
+    # --- after the answer -------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """What can wait until the answer is out: events, and the upkeep of a store that was written to.
+
+        Nothing here may fail a command that has answered.
+        """
+        later, self._later = self._later, []
+        for work in later:
+            try:
+                work()
+            except MemcliError as error:
+                self.notice(f"after the answer: {error.message}")
+
+    def _compact(self) -> None:
+        """Merge what many small writes or a large one have left."""
+        with self.write() as (store, side):
+            if side.count_commits(0):
+                store.compact(keep_ms=_VERSIONS_KEPT_MS)
+                side.reset_commits()
+
+    # --- opening ----------------------------------------------------------------------------------
+
+    @property
+    def _side_path(self) -> Path:
+        return self.place.directory / "side.db"
+
+    def _read_side(self) -> Side | None:
+        return Side(self._side_path, writable=False) if self._side_path.exists() else None
+
+    def read(self) -> LanceStore:
+        """The store for reading; one that was never made is an empty one."""
+        return LanceStore(self.place.lance, self._read_side())
+
+    @contextmanager
+    def write(self) -> Iterator[tuple[LanceStore, Side]]:
+        """The store for writing, under the lock; made on first use. What an erase left is finished first."""
+        from memcli.store import purge
+
+        _make_private(self.place.directory)
+        with writing(self.place.directory / ".lock", timeout_s=self.place.lock_timeout_s, notice=self.notice):
+            side = Side(self._side_path, writable=True)
+            try:
+                store = LanceStore(self.place.lance, side)
+                if store.state.erasing or store.state.rebuild:
+                    purge.finish(store, side, now=self.clock())
+                yield store, side
+            finally:
+                side.close()
+
+    def _apply(self, store: LanceStore, side: Side, changes: Sequence[Change], *, command: str) -> None:
+        """Carry out a plan: the store, then the journal."""
+        store.apply(changes)
+        steps = [
+            (change.action, change.record.id, to_json(change.before) if change.before else None)
+            for change in changes
+            if change.action != "skip"
+        ]
+        if not steps:
+            return
+        side.journal(command, steps, at=self.clock())
+        if side.count_commits(1) >= _COMMITS_KEPT and self._compact not in self._later:
+            self._later.append(self._compact)
+
+
+@dataclass(frozen=True, slots=True)
+class _StoreShelf:
+    """The store as absorbing sees it; `planned` are origins that a dry run counts as stored."""
+
+    store: LanceStore
+    now: Millis
+    planned: Mapping[str, str]
+    commit: Callable[[Sequence[Change]], None]
+
+    def key(self) -> bytes:
+        return self.store.state.key
+
+    def known(self, origins: Sequence[Origin]) -> lifecycle.Known:
+        buried = self.store.buried([value for origin in origins for value in lifecycle.hashes(origin)])
+        return lifecycle.Known({**self.planned, **self.store.known(origins)}, buried)
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Record]:
+        return {record.id: record for record in self.store.get(ids, now=self.now)}
+
+    def newest(self, id_: str) -> Record | None:
+        return _newest(self.store, id_, now=self.now)
+
+    def keep(self, changes: Sequence[Change]) -> None:
+        self.commit(changes)
+
+
+def open_memory(
+    user: str = "default",
+    *,
+    data_dir: Path,
+    store: str | None = None,
+    side: Path | None = None,
+    clock: Callable[[], Millis] | None = None,
+    notice: Callable[[str], None] = _silent,
+    **options: Any,
+) -> Memory:
+    """The memory of a user under `data_dir`.
+
+    Args:
+        user: a directory of its own under `data_dir/users`.
+        data_dir: where everything is kept.
+        store: the directory or URI of the Lance tables, elsewhere than in the user's directory.
+        side: the directory of the side store and the lock, elsewhere than in the user's directory.
+        clock: the time in milliseconds; the machine's by default.
+        notice: told what a person should know, a sentence each.
+        **options: the other fields of Place.
+    """
+    directory = side or data_dir / "users" / user
+    place = Place(directory=directory, lance=store or str(directory / "lance"), **options)
+    return Memory(place, clock or (lambda: time.time_ns() // 1_000_000), notice)
+
+
+def _is_active(row: Mapping[str, Any], now: Millis) -> bool:
+    is_over = row["expires_at"] is not None and row["expires_at"] <= now
+    return not row["retired"] and not is_over and row["superseded_by"] is None
+
+
+def _counted(labels: Iterable[str | None]) -> dict[str, int]:
+    """Label → how many carry it, most first; what has none is left out."""
+    return dict(Counter(label for label in labels if label is not None).most_common())
+
+
+def _by_day(times: Iterable[Millis | None]) -> dict[str, int]:
+    """Day (UTC) → memories of that day, in order of time."""
+    return dict(sorted(Counter(to_day(at) for at in times if at is not None).items()))
+
+
+def _embedder_state(store: LanceStore) -> str:
+    if store.state.embedder is None:
+        return "none yet"
+    return "changing" if len(store.state.vectors) > 1 else "ready"
+
+
+def _digest(path: str) -> str:
+    import hashlib
+
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _make_private(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the data directory {directory} cannot be made ({error.strerror or error})",
+            "check its permissions, or choose another with --data-dir",
+        ) from error
+
+
+def _scrubbed(text: str, *, allow_sensitive: bool) -> tuple[str, Mapping[str, int]]:
+    return (text, {}) if allow_sensitive else scrub(text)
+
+
+def _plan_remember(asked: Record, store: LanceStore, *, now: Millis) -> list[Change]:
+    key = store.state.key
+    origin = lifecycle.origin_of(asked, key)
+    record = replace(asked, id=lifecycle.id_of(asked, origin, key))
+    stored = store.known([origin])
+    change = lifecycle.reconcile(record, origin, lifecycle.Known(stored, ()), restore=True)
+    if change.action == "add":
+        return [change]
+    before = _newest(store, change.record.id, now=now)
+    if before is None or before.text == record.text:
+        return [replace(change, record=before or change.record)]
+    return list(lifecycle.supersede(before, Change("add", record, origin=origin), now=now))
+
+
+def _newest(store: LanceStore, id_: str, *, now: Millis) -> Record | None:
+    """The memory that stands in the place of this one now."""
+    seen: set[str] = set()
+    found = store.get([id_], now=now)
+    while found and found[0].superseded_by and found[0].id not in seen:
+        seen.add(found[0].id)
+        following = store.get([found[0].superseded_by], now=now)
+        if not following:
+            break
+        found = following
+    return found[0] if found else None
+
+
+def _remembered(changes: Sequence[Change], redacted: Mapping[str, int], *, pending: int) -> Remembered:
+    return Remembered(
+        added=tuple(change.record for change in changes if change.action == "add"),
+        superseded=tuple(change.record for change in changes if change.action == "supersede"),
+        duplicates=tuple(change.record.id for change in changes if change.action == "skip"),
+        redacted=redacted,
+        pending=pending,
+        plan=tuple(changes),
+    )
+
+
+def _history(store: LanceStore, record: Record, *, now: Millis) -> tuple[Record, ...]:
+    """The chain of memories that this one is part of, oldest first, without itself."""
+    chain: dict[str, Record] = {}
+    wanted = [*record.supersedes, *([record.superseded_by] if record.superseded_by else [])]
+    while wanted:
+        for found in store.get(wanted, now=now):
+            chain[found.id] = found
+        wanted = [
+            id_
+            for found in list(chain.values())
+            for id_ in (*found.supersedes, *([found.superseded_by] if found.superseded_by else []))
+            if id_ not in chain and id_ != record.id
+        ]
+        if not any(store.get(wanted, now=now)):
+            break
+    return tuple(sorted(chain.values(), key=lambda found: (found.created_at or 0, found.id)))
+
+
+def _refuse_ambiguous(records: Sequence[Record], selection: Selection) -> None:
+    places: dict[str, set[tuple[str, str | None]]] = {}
+    for record in records:
+        places.setdefault(record.source_id or "", set()).add((record.source, record.session_id))
+    for source_id, found in places.items():
+        if len(found) > 1 and not (selection.session or selection.source):
+            listed = "; ".join(
+                f"--source {source} --session {session}" for source, session in sorted(found, key=str)
+            )
+            raise UsageError(
+                f"the source id {source_id!r} is found in several places: {listed}",
+                "narrow it with --session or --source",
+            )

@@ -1,0 +1,278 @@
+"""Text to what an index holds of it: passages, ranking terms, and the words of a date."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from memcli.types import Millis
+
+# --- passages -------------------------------------------------------------------------------------
+
+# Where a long text may be cut, the best place first; the cut falls after the match.
+_BREAKS = (
+    re.compile(r"\n[ \t]*\n"),
+    re.compile(r"\n"),
+    re.compile(r"""[.!?…]["'”’)\]]*\s|[。！？；…]["'”’」』）]*"""),
+    re.compile(r"\s"),
+)
+_ZERO_WIDTH_JOINER = "\u200d"
+_LONGEST_CLUSTER_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk of a text: `text` is the whole's slice from `start` to `end`; `ordinal` counts from 0."""
+
+    ordinal: int
+    start: int
+    end: int
+    text: str
+
+
+def passages(text: str, *, size_chars: int = 500, overlap_chars: int = 80) -> list[Passage]:
+    """The passages of a text in order, at least one; together they cover every character.
+
+    A text up to 1.4 times `size_chars` stays whole. A longer one is cut into pieces of 0.6 to 1.2
+    times `size_chars` (the last may be longer: the rest is kept whole too), each at the best break its
+    window has: a blank line, a line's end, a sentence's end, a space, or anywhere between two
+    characters that a reader sees as such. Each piece begins about `overlap_chars` before the end of
+    the one before, at a break again where there is one. `overlap_chars` is at most a quarter of
+    `size_chars`. Takes time linear in the text.
+    """
+    return [
+        Passage(ordinal, start, end, text[start:end])
+        for ordinal, (start, end) in enumerate(_spans(text, size_chars, overlap_chars))
+    ]
+
+
+def _spans(text: str, size_chars: int, overlap_chars: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    while len(text) - start > size_chars * 7 // 5:
+        end = _last_break(text, start + size_chars * 3 // 5, start + size_chars * 6 // 5)
+        yield start, end
+        start = _first_break(text, end - overlap_chars * 3 // 2, end - overlap_chars // 4)
+    yield start, len(text)
+
+
+def _last_break(text: str, low: int, high: int) -> int:
+    for pattern in _BREAKS:
+        if ends := [match.end() for match in pattern.finditer(text, low, high)]:
+            return ends[-1]
+    return _between_clusters(text, high, low)
+
+
+def _first_break(text: str, low: int, high: int) -> int:
+    for pattern in _BREAKS:
+        if match := pattern.search(text, low, high):
+            return match.end()
+    return _between_clusters(text, (low + high) // 2, low)
+
+
+def _between_clusters(text: str, at: int, low: int) -> int:
+    """The nearest place at or before `at` that parts no accent, joiner or skin tone from its base."""
+    for place in range(at, max(low, at - _LONGEST_CLUSTER_CHARS), -1):
+        if text[place - 1] != _ZERO_WIDTH_JOINER and not _continues_cluster(text[place]):
+            return place
+    return at
+
+
+def _continues_cluster(char: str) -> bool:
+    return (
+        char == _ZERO_WIDTH_JOINER
+        or unicodedata.category(char) in ("Mn", "Mc", "Me")
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+    )
+
+
+# --- terms ----------------------------------------------------------------------------------------
+
+# Scripts that put no spaces between words, and Hangul, whose particles stick to the word: Thai, Lao,
+# Myanmar, Khmer, Han, kana, Hangul. They are indexed as characters and pairs of characters.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff"
+    "\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+# Marks that belong to a word and that `\w` does not match: accents, Hebrew and Arabic points, Indic vowels.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+# A date's number with its unit, a run without spaces, or words with the marks that join them (and
+# perhaps one at the end). The class of letters takes 2 ms to compile: it stands here once.
+_RUN = re.compile(
+    rf"[0-9]+[年月日号]|[{_UNSPACED}]+"
+    rf"|(?:(?:[^\W_{_UNSPACED}]|[{_MARKS}])++(?:[-_./:@+]|(?<=[0-9]),(?=[0-9]{{3}}))?)++"
+)
+_JOINERS = "-_./:@+,"
+_JOINER = re.compile(r"[-_./:@+]")
+_CAMEL_HUMP = re.compile(r"([a-z])([A-Z])")
+_CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|m|d|ve|ll|re))\b")
+_ACCENT = re.compile("[\u0300-\u036f]")
+_ORDINAL = re.compile(r"^([0-9]+)(?:st|nd|rd|th)$")
+
+_STOP_EN = """
+a about after again all also am an and any anything are as at be because been before being both but by can
+could did do does doing during each else ever few for from had has have having he her here hers him his how
+i if in into is it its just let many me mine more most much my no nor not now of off on once only or other
+our ours out over own please same shall she should so some something such than that the their theirs them
+then there these they this those through to too under until up us very was we were what when where which
+while who whom whose why will with would yes you your yours ca wo
+bye hello hey hi know ok okay remember remind said say tell thank thanks today
+"""
+_STOP_ZH = """
+什么时候 什么 哪些 哪个 哪里 哪儿 哪位 哪天 哪 谁 怎么样 怎么 怎样 为什么 为何 如何 多少 几个
+是不是 有没有 是否 我们 你们 他们 她们 咱们 我 你 您 他 她 它 们 这个 那个 这些 那些 这里 那里 这 那
+的 了 吗 呢 吧 呀 啊 嘛 哦 是 很 请问 请 告诉 记得 知道 可以 一下 一个 曾经 以及
+你好 您好 早上好 晚上好 下午好 晚安 谢谢 再见 嗨 好的 在吗
+"""
+
+STOP = frozenset(_STOP_EN.split())
+"""English words, unstemmed, that say nothing of what a question is about: question words, auxiliaries,
+pronouns, and what is said in greeting or in asking to be told."""
+
+STOP_ZH = frozenset(_STOP_ZH.split())
+"""The same in Chinese, only such as are rarely part of another word (of 没, 过 and 会 too many are)."""
+
+_IS_STOP_ZH = re.compile("|".join(sorted(STOP_ZH, key=len, reverse=True)))
+_VOWELS = frozenset("aeiouy")
+_MONTHS = (
+    ("january", "一"),
+    ("february", "二"),
+    ("march", "三"),
+    ("april", "四"),
+    ("may", "五"),
+    ("june", "六"),
+    ("july", "七"),
+    ("august", "八"),
+    ("september", "九"),
+    ("october", "十"),
+    ("november", "十一"),
+    ("december", "十二"),
+)
+_WEEKDAYS = (
+    ("monday", "一"),
+    ("tuesday", "二"),
+    ("wednesday", "三"),
+    ("thursday", "四"),
+    ("friday", "五"),
+    ("saturday", "六"),
+    ("sunday", "日"),
+)
+_GREETING = re.compile(r"\bgood (?:morning|afternoon|evening|night|day)\b", re.IGNORECASE)
+
+
+def folded(text: str) -> str:
+    """The form in which texts are compared letter by letter: NFKC and casefold."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def terms(text: str) -> list[str]:
+    """The ranking terms of a text, in order, with repetitions, stop words too.
+
+    Words are folded (NFKC, case, accents) and lightly stemmed. What is joined by a mark is one term
+    and each of its parts is another: `rolling_median` and `rollingMedian` give rollingmedian, roll,
+    median; `inv-20260917` stays as it is, beside inv and 20260917; `1,284.50` gives 1284.50.
+    Scripts without spaces give each character and each pair of neighbours.
+    """
+    return [
+        term
+        for run in _runs(text)
+        for term in ((*run, *_pairs(run)) if _IS_UNSPACED.match(run) else _word_terms(run))
+    ]
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms by which a question searches: each once, in order, without stop words.
+
+    Of scripts without spaces only the pairs, or the character where it stands alone. Empty for a
+    question made of stop words only.
+    """
+    found: dict[str, None] = {}
+    for run in _runs(_GREETING.sub(" ", text)):
+        if _IS_UNSPACED.match(run):
+            for piece in _IS_STOP_ZH.split(run):
+                found.update(dict.fromkeys(_pairs(piece) or piece))
+        elif run not in STOP:
+            found.update(dict.fromkeys(_word_terms(run)))
+    return list(found)
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text is mostly in a script without spaces: such a text shares few words with others."""
+    return len(_IS_UNSPACED.findall(text)) > len(text) / 4
+
+
+def _runs(text: str) -> list[str]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    text = _CAMEL_HUMP.sub(r"\1_\2", text).casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
+    return [run.rstrip(_JOINERS) for run in _RUN.findall(_CONTRACTION.sub("", text))]
+
+
+@lru_cache(maxsize=32_768)
+def _word_terms(run: str) -> tuple[str, ...]:
+    if run[-1] in "年月日号":
+        return run[:-1], run.replace("号", "日")
+    run = run.replace(",", "")
+    parts = _JOINER.split(run)
+    if len(parts) == 1:
+        return (_stem(run),)
+    whole = run if any(map(str.isdigit, run)) else "".join(parts)
+    return (whole, *map(_stem, parts))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def _stem(word: str) -> str:
+    """An English word without its plural, -ing, -ed and last letter of spelling (e, y, a double)."""
+    if not (word.isascii() and word.isalpha()):
+        return _ORDINAL.sub(r"\1", word)
+    if len(word) < 4:
+        return word
+    return _without_ending(_without_inflection(_without_plural(word)))
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if word[-1] == "s" and word[-2] not in "sui" else word
+
+
+def _without_inflection(word: str) -> str:
+    for suffix in ("ing", "ed"):
+        root = word.removesuffix(suffix)
+        if root != word and len(root) >= 3 and root[-1] != "e" and not _VOWELS.isdisjoint(root):
+            return root
+    return word
+
+
+def _without_ending(word: str) -> str:
+    if len(word) >= 4:
+        word = word.removesuffix("e")
+    if word[-1] == "y":
+        word = word[:-1] + "i"
+    return word[:-1] if len(word) >= 4 and word[-1] == word[-2] else word
+
+
+def date_words(at: Millis) -> str:
+    """The day of a moment in UTC as words to be indexed, English and Chinese; empty out of the calendar.
+
+    "25 november 2026 wednesday 2026-11-25 2026年11月25日 十一月 星期三 周三"
+    """
+    try:
+        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at)
+    except OverflowError:
+        return ""
+    month_en, month_zh = _MONTHS[day.month - 1]
+    weekday_en, weekday_zh = _WEEKDAYS[day.weekday()]
+    return (
+        f"{day.day} {month_en} {day.year} {weekday_en} {day:%Y-%m-%d} "
+        f"{day.year}年{day.month}月{day.day}日 {month_zh}月 星期{weekday_zh} 周{weekday_zh}"
+    )

@@ -1,0 +1,670 @@
+"""The table of secrets, and scrub(): the sentence stays, what is secret in it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from unicodedata import decimal, normalize
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One way a secret is written.
+
+    `pattern` is searched in folded text; what is hidden is its group "secret", or the whole match
+    where there is no such group. `check`, where there is one, has the last word on what was found.
+    `sample` is an invented text with the secret between ‹ and ›; no sample stands whole in this
+    source, so that scanners of secrets stay quiet.
+    """
+
+    kind: str
+    pattern: str
+    check: Callable[[str], bool] | None
+    sample: str
+
+
+# --- checks: what looks like a secret, and is it one? ---------------------------------------------
+
+_ORDINARY = re.compile(
+    r"""(?xai)
+    [0-9]{1,3} (?: [-~+] [0-9]{0,3} )?                              # "at least 8", "8-16"
+    | v? [0-9]+ (?: \.[0-9x]+ )+                                    # versions
+    | [0-9]+ (?: % | st | nd | rd | th | x | -? (?: bit | char | digit | day | word | letter ) [a-z-]* )
+    | (?: sha | aes | rsa | md | base | utf | argon | pbkdf | oauth ) -? [0-9]+ [a-z]{0,2} (?: [-_] [a-z-]+ )?
+    | [12] fa (?: -[a-z]+ )? | n/a | e\.g | i\.e | and/or
+    | (?: https? | ftp ) :// .* | [~.]{0,2} / .*                    # addresses and paths
+    | [<{$%\[(] .* | [*x.•…_\#-]+                                   # placeholders
+    | .* \b (?: your | insert | placeholder ) [-_\ ]? .*
+    | [\w.]+ [(\[] .*                                               # code: a call, an index, a field
+    | (?: self | this | req | request | body | user | data | config | settings | process | os | env
+        | args | params | options | props | state | form | auth | ctx | event | app | cfg | opts ) \. .*
+    """
+)
+
+_COMMON_WORDS = frozenset(
+    """a about again all almost already also always an and any anything are as at back bad base be been
+    before being better blank bool boring both broken bytes by case characters clear common complex correct
+    crap different difficult due easy either empty enough even every everything fake fine first for from
+    function garbage gone good great hard he here hers hidden his how i if important in incorrect insecure
+    int invalid is it its just key kept known last letters like lion long lost mandatory maybe mine missing
+    more most my name necessary needed never new no none not nothing now null number numbers object of off ok
+    okay old on one only optional or our out over own password passwords plain pretty private public quite
+    random really reset right safe same saved secret secure sent set short shown simple so some something somewhere
+    somehow still str stolen strict string strong such taken terrible text that the theirs then there these
+    they this those to token too true undefined under unique unknown unsafe until up user username users
+    valid value very visible wait was way weak what when where which who why will with without word words
+    wrong yes yet you your yours false any auto back-up case-sensitive written awful horrible useless
+    outdated obsolete longer shorter stronger weaker""".split()
+)
+
+_PARTICIPLE = re.compile(r"[a-z'’-]+(?:ed|ing|able|ible|ive|ful|less|ous|ly|ent|ical)", re.IGNORECASE)
+
+_FUNCTION_WORDS = _COMMON_WORDS - {"old", "own", "word", "case", "base", "lion", "off", "one", "way", "wait"}
+
+
+def _is_plain(value: str) -> bool:
+    return re.sub(r"['’-]", "", value).isalpha()
+
+
+def _is_odd(value: str) -> bool:
+    """Not a word, not a version, a path, a percentage or anything else that prose is made of."""
+    value = value.rstrip("!")
+    if _ORDINARY.fullmatch(value) or sum(map(str.isalnum, value)) < 3:
+        return False
+    return not _is_plain(value) or bool(re.fullmatch(r"[A-Za-z]*[a-z][A-Z][A-Za-z]*", value))
+
+
+def _is_uncommon(value: str) -> bool:
+    """A word that says nothing about a password: "sunshine" is one, "wrong" is none."""
+    return len(value) > 2 and value.lower() not in _COMMON_WORDS and not _PARTICIPLE.fullmatch(value)
+
+
+def _is_value(value: str) -> bool:
+    """What an assignment sets: neither a placeholder, nor code, nor a sentence for people."""
+    words = value.split()
+    if len(words) > 1:
+        return not any(word.lower().strip(".,:;!?") in _COMMON_WORDS for word in words)
+    return not _ORDINARY.fullmatch(value) and value.lower() not in _COMMON_WORDS
+
+
+def _is_strong(value: str) -> bool:
+    """Random enough to be a password where only a space ties it to the word."""
+    digits = sum(map(str.isdigit, value))
+    if digits == len(value):
+        return digits >= 6
+    letters = sum(map(str.isalpha, value))
+    symbols = len(value) - letters - digits - value.count("-") - value.count(".")
+    return _is_odd(value) and letters > 0 and digits > 0 and (symbols > 0 or (digits > 1 and len(value) >= 8))
+
+
+def _has_run(value: str, length: int) -> bool:
+    runs = re.findall(rf"[A-Za-z0-9]{{{length},}}", value)
+    return any(re.search("[0-9]", run) and re.search("[A-Za-z]", run) for run in runs)
+
+
+def _is_key(value: str) -> bool:
+    return _has_run(value, 8) and not _ORDINARY.fullmatch(value)
+
+
+def _is_token(value: str) -> bool:
+    return _has_run(value, 6) and not _ORDINARY.fullmatch(value)
+
+
+def _is_long_key(value: str) -> bool:
+    # A bare "key is" may well speak of a commit: 40 or 64 hexadecimal digits are left alone.
+    return _has_run(value, 16) and not re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", value)
+
+
+def _is_aws_secret(value: str) -> bool:
+    return all(re.search(kind, value) for kind in ("[A-Z]", "[a-z]", "[0-9]"))
+
+
+def _is_basic(value: str) -> bool:
+    from base64 import b64decode
+    from binascii import Error
+
+    try:
+        return b":" in b64decode(value + "=" * (-len(value) % 4))
+    except Error:
+        return False
+
+
+def _is_phrase(value: str) -> bool:
+    return not _FUNCTION_WORDS & set(re.split("[ ,-]+", value.lower()))
+
+
+_CARD_PREFIX = re.compile(
+    r"""(?x)
+    4 (?: [0-9]{12} | [0-9]{15} | [0-9]{18} )                                           # Visa
+    | (?: 5[1-5] | 222[1-9] | 22[3-9][0-9] | 2[3-6][0-9]{2} | 27[01][0-9] | 2720 ) [0-9]*   # Mastercard
+    | 3[47] [0-9]{13}                                                                   # American Express
+    | (?: 30[0-5] | 309 | 36 | 3[89] ) [0-9]*                                           # Diners Club
+    | (?: 6011 | 64[4-9] | 65 | 352[89] | 35[3-8][0-9] ) [0-9]*                         # Discover, JCB
+    | (?: 62 | 81 | 9558 | 220[0-4] ) [0-9]*                                            # UnionPay, Mir
+    | (?: 50[0-9] | 5[678] | 6304 | 67 ) [0-9]*                                         # Maestro
+    """
+)
+_CARD_LENGTH = {"2": {16, 19}, "3": {14, 15, 16, 19}, "4": {13, 16, 19}, "5": {16, 19}, "6": {16, 17, 18, 19}}
+
+
+def _is_card(value: str) -> bool:
+    digits = re.sub("[^0-9]", "", value)
+    if len(digits) not in _CARD_LENGTH.get(digits[0], {16, 19}) or not _CARD_PREFIX.fullmatch(digits):
+        return False
+    from stdnum import ean, luhn
+
+    return luhn.is_valid(digits) and not (len(digits) == 13 and ean.is_valid(digits))
+
+
+def _is_resident(value: str) -> bool:
+    from stdnum.cn import ric
+    from stdnum.exceptions import ValidationError
+
+    number = re.sub("[^0-9X]", "", value.upper())
+    try:
+        # Not ric.validate: its list of counties lacks some that old cards carry.
+        return ric.calc_check_digit(number) == number[-1] and bool(ric.get_birth_date(number))
+    except ValidationError:
+        return False
+
+
+def _is_iban(value: str) -> bool:
+    from stdnum import iban
+
+    return iban.is_valid(value)
+
+
+def _is_ssn(value: str) -> bool:
+    from stdnum.us import ssn
+
+    return ssn.is_valid(value)
+
+
+# --- keys and tokens known by their form ----------------------------------------------------------
+
+_ALNUM, _WORD, _HEX, _UPPER = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]", "[A-Z0-9]"
+_FILL = {
+    _ALNUM: "Qm3xT9vLk2Zr8YwB6nHdJ4sUc7PaEfG1oNiVtXqK",
+    _WORD: "Qm3xT9vLk2Zr8YwB6n_HdJ4sUc7PaEfG1-oNiVtXqK",
+    _HEX: "3f9a01c7b2e84d56a0fe19c8d73b4e62a5f0918c",
+    _UPPER: "Q3XT9VLK2ZR8YWB6NHDJ4SUC7PAEFG1QNVTXQKM7",
+}
+
+
+def _prefixed(prefix: str, body: str, least: int) -> Secret:
+    # The prefix stands first and its left edge is looked at afterwards: a literal start is what makes
+    # the search of `re` fast. The digit tells "sk-learn-contrib" and "your-key-goes-here" from keys.
+    start = re.escape(prefix)
+    pattern = rf"{start}(?<![A-Za-z0-9]{start})(?=[A-Za-z_-]{{0,40}}[0-9]){body}{{{least},}}"
+    return Secret("api-key", pattern, None, f"use ‹{prefix}{_FILL[body][: max(least, 32)]}› there")
+
+
+# The least length is below the true one where the prefix is unmistakable: a key cut short is still a key.
+_PREFIXES: tuple[tuple[str, str, int], ...] = (
+    ("sk-ant- sk-proj- sk-svcacct- sk-admin- sk-or-v1-", _WORD, 16),  # Anthropic, OpenAI, OpenRouter
+    ("ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 20),  # GitHub
+    ("github_pat_", "[A-Za-z0-9_]", 20),
+    ("glpat- gldt- glrt- glptt- glcbt- glft- glsoat- glagent-", _WORD, 16),  # GitLab
+    ("AKIA ASIA ABIA ACCA", _UPPER, 16),  # AWS
+    ("AIza", _WORD, 30),  # Google
+    ("ya29. GOCSPX-", _WORD, 20),
+    ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", _WORD, 16),  # Slack
+    ("sk_live_ rk_live_ sk_test_ rk_test_ whsec_", _ALNUM, 16),  # Stripe
+    ("hf_ npm_ r8_ gsk_ xai- pplx- tvly- ntn_ secret_", _ALNUM, 20),  # Hugging Face, npm, Replicate, …
+    ("lin_api_ lin_oauth_ nfp_ pcsk_ fw_ re_", _ALNUM, 20),  # Linear, Netlify, Pinecone, …
+    ("pypi-", _WORD, 32),
+    ("SK", _HEX, 32),  # Twilio
+    ("dop_v1_ doo_v1_ dor_v1_", _HEX, 32),  # DigitalOcean
+    ("dapi key- rubygems_ shpat_ shpca_ shppa_ shpss_ sbp_ lsv2_pt_ lsv2_sk_", _HEX, 32),
+    ("dckr_pat_ figd_ glsa_ sntrys_ sntryu_ hvs. hvb. pscale_pw_ pscale_tkn_ tskey-", _WORD, 20),
+    ("ATATT3 PMAK- NRAK- sq0atp- sq0csp- EAAA", _WORD, 22),  # Atlassian, Postman, New Relic, Square
+    ("LTAI AKID", _ALNUM, 16),  # Alibaba, Tencent
+    ("AGE-SECRET-KEY-1", _UPPER, 40),
+)
+
+
+def _expand(forms: tuple[tuple[str, str, int], ...]) -> Iterator[Secret]:
+    for prefixes, body, least in forms:
+        yield from (_prefixed(prefix, body, least) for prefix in prefixes.split())
+
+
+_FILL["[A-Za-z0-9_]"] = _FILL[_ALNUM]
+_SOME = _FILL[_WORD]
+
+KEYS: tuple[Secret, ...] = (
+    Secret(
+        "private-key",
+        r"(?as)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?!-----BEGIN).){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
+        None,
+        "it is ‹-----BEGIN RSA " + f"PRIVATE KEY-----\n{_SOME}\n{_SOME[:9]}=\n-----END RSA PRIVATE KEY-----› ok",
+    ),
+    Secret(  # cut off before its end: the lines of Base64 that follow
+        "private-key",
+        r"(?a)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:\s|\\[rn])++(?:[A-Za-z0-9+/=]{20,}+|[A-Z][A-Za-z-]{2,30}:[^\n\\]{1,80}))++"
+        r"(?:(?:\n|\\n)[A-Za-z0-9+/]{1,76}={0,2}(?=\s|\\|$))?",
+        None,
+        "cut: ‹-----BEGIN OPENSSH " + f"PRIVATE KEY-----\\n{_FILL[_ALNUM]}\\n{_FILL[_ALNUM]}› and so on",
+    ),
+    Secret(
+        "private-key",
+        r"(?a)Private-Lines: [0-9]{1,3}\s+(?P<secret>(?:[A-Za-z0-9+/=]{20,}+(?:\n(?=[A-Za-z0-9+/=]{20}))?)++)",
+        None,
+        f"Private-Lines: 1\n‹{_FILL[_ALNUM]}›",
+    ),
+    Secret(
+        "jwt",
+        r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{1,}){0,3}",
+        None,
+        "it says ‹ey" + f"JhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ3cmVuIn0.{_SOME}› to the server",
+    ),
+    *_expand(_PREFIXES),
+    Secret(
+        "api-key",
+        r"sk-(?<![A-Za-z0-9]sk-)(?:[a-z0-9]{1,12}-){0,3}(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{16,}[A-Za-z0-9_-]*",
+        None,
+        f"OpenAI says ‹sk-{_FILL[_ALNUM]}› is ours",
+    ),
+    Secret(
+        "api-key",
+        r"SG\.(?<![A-Za-z0-9]SG\.)[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+        None,
+        f"mail goes with ‹SG.{_SOME[:22]}.{_SOME}› now",
+    ),
+    Secret(
+        "webhook",
+        r"hooks\.slack\.com/(?P<secret>(?:services|workflows|triggers)/[A-Za-z0-9_/-]{16,})",
+        None,
+        f"post to https://hooks.slack.com/‹services/T{_SOME[:8]}/B{_SOME[:8]}/{_SOME[:24]}› please",
+    ),
+    Secret(
+        "webhook",
+        r"api/webhooks/(?P<secret>[0-9]{10,}/[A-Za-z0-9_-]{20,})",
+        None,
+        f"https://discord.com/api/webhooks/‹123456789012345678/{_SOME}› is the hook",
+    ),
+    Secret(  # Telegram
+        "api-key",
+        r"(?<![A-Za-z0-9])[0-9]{8,10}:[A-Za-z0-9_-]{33,36}(?![A-Za-z0-9_-])",
+        None,
+        f"the bot is ‹123456789:AA{_SOME[:33]}› on Telegram",
+    ),
+    Secret(  # Discord
+        "api-key",
+        r"(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])",
+        None,
+        f"the bot is ‹MT{_SOME[:22]}.G{_SOME[:5]}.{_SOME[:27]}› on Discord",
+    ),
+    Secret(  # Mailchimp
+        "api-key",
+        r"(?<![A-Za-z0-9])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9])",
+        None,
+        f"letters go with ‹{_FILL[_HEX][:32]}-us14› now",
+    ),
+)
+
+ADDRESSES: tuple[Secret, ...] = (
+    Secret(
+        "password",
+        r"://[^\s:/@?#\0]{0,64}:(?P<secret>(?![$<{*]|%[A-Z_]+%)[^\s/?\"'<>`\0]{1,128})@(?=[\w\[.-])",
+        None,
+        "the ledger is at postgres://ledger:‹n0t-" + "Re4l›@db.internal:5432/ledger today",
+    ),
+)
+
+
+# --- numbers with a checksum ----------------------------------------------------------------------
+
+# Not inside a longer number, a decimal, an identifier, a UUID or a telephone number.
+_ALONE = r"(?<![A-Za-z0-9_+])(?<![0-9]\.)(?<![0-9A-Fa-f]-)"
+_ENDS = r"(?![A-Za-z0-9_])(?!\.[0-9])"
+_GAP = r"[ .·‐‑–—－-]"
+
+NUMBERS: tuple[Secret, ...] = (
+    Secret(
+        "national-id",
+        rf"{_ALONE}[1-68][0-9]{{5}}{_GAP}?(?:19|20)[0-9]{{6}}{_GAP}?[0-9]{{3}}[0-9Xx](?![A-Za-z0-9_])",
+        _is_resident,
+        "我的身份证号是‹110105" + "19491231002X›，签证要用",
+    ),
+    Secret(
+        "national-id",
+        r"(?ai)身份[证證](?:号码?|號碼?)?\s?(?:是|为|為|[:：])?\s?(?P<secret>[1-68][0-9]{14})(?![0-9])",
+        None,
+        "旧身份证号是‹110105" + "491231002›，还记得",
+    ),
+    Secret(
+        "card-number",
+        rf"{_ALONE}[0-9]{{13,19}}{_ENDS}",
+        _is_card,
+        "my card is ‹41111111" + "11111111›, thanks",
+    ),
+    Secret(
+        "card-number",
+        rf"{_ALONE}(?<![0-9]{{4}}{_GAP})[0-9]{{4}}(?:{_GAP}[0-9]{{4}}){{3}}{_ENDS}(?!{_GAP}[0-9]{{4}})",
+        _is_card,
+        "my card is ‹4111 1111 " + "1111 1111› 12/27",
+    ),
+    Secret(
+        "card-number",
+        rf"{_ALONE}(?:[0-9]{_GAP}{{0,3}}){{12,18}}[0-9]{_ENDS}",
+        _is_card,
+        "my card is ‹3782-822463-" + "10005›, thanks",
+    ),
+    Secret(
+        "iban",
+        r"(?ai)(?<![A-Z0-9])[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?(?![A-Z0-9])",
+        _is_iban,
+        "pay to ‹DE89 3704 0044 " + "0532 0130 00› by Friday",
+    ),
+    Secret(
+        "iban",
+        r"(?ai)(?<![A-Z0-9])[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?![A-Z0-9])",
+        _is_iban,
+        "pay to ‹ES91 2100 0418 " + "4502 0005 1332› or so",
+    ),
+    Secret(
+        "ssn",
+        r"(?ai)(?:\bssn|social[ -]security)\b[^0-9\n\0]{0,25}(?P<secret>[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4})(?![0-9])",
+        None,
+        "my SSN is ‹078" + "051120›, do not tell",
+    ),
+    Secret(
+        "ssn",
+        r"(?<![A-Za-z0-9_-])[0-9]{3}[‐‑–-][0-9]{2}[‐‑–-][0-9]{4}(?![A-Za-z0-9_-])",
+        lambda value: _is_ssn(re.sub("[‐‑–]", "-", value)),
+        "I am ‹536-90" + "-4399› to the state",
+    ),
+)
+
+
+# --- what people and programs say is secret -------------------------------------------------------
+
+_PASSWORD = (
+    r"(?:pass(?:words?|wd|phrases?|codes?)|pass[ -](?:word|phrase|code)|pwd|(?<![a-z0-9])(?:pass|pw)(?=[\"']?\s?[:：=])"
+    r"|passwor[dt]|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密[码碼]|口令)"
+)
+_CODE = (
+    r"(?:(?<![a-z0-9_])pin(?:[ -]?(?:code|number|no\.?))?|pass[ -]?code|(?<![a-z])(?:otp|cvv2?|cvc2?)(?:\scode)?"
+    r"|(?:door|gate|alarm|entry|entrance|access|security|unlock|lock|safe|garage|keypad|verification|auth"
+    r"|authentication|login|log-in|sign-in|2fa|mfa|sms|one[- ]time|backup|recovery)\s?(?:pass)?code|combination"
+    r"|密[码碼]|口令|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码)"
+)
+_QUALIFIED_KEY = (
+    r"(?:(?:api|access|secret|auth|private|encryption|signing|master|account|shared|service|license|app"
+    r"|application|client|session|refresh|bearer|webhook|deploy|bot)[ _-]?(?:access[ _-]?)?(?:key|token|secret)"
+    r"|(?<=[_-])key|密[钥鑰]|秘[钥鑰]|私[钥鑰]|令牌)"
+)
+_SECRET_WORD = r"(?:secret|token)"
+_STAGE = r"(?:_(?:prod|dev|test|staging|live|[0-9]{1,2}))?"
+_QUOTE = r"\\?[\"'`“”‘’「『]"
+_SETS = rf"(?:{_QUOTE})?(?:\s{{0,3}}(?::=|=>|[:：]|=(?!=)|->|→|>)\s{{0,3}}|\s[–—-]\s)"
+_EQUALS = r"\s{0,3}=(?!=)\s{0,3}"
+_ABOUT = (
+    r"(?:\s(?:for|to|of|on|at|in|from)\s(?:[^\n\0.,;:：!?=]|\.(?=\w)){1,40}?|\s?[(（][^)）\n\0]{1,40}[)）]"
+    r"|(?:现在|現在|已经|已經|我|都|就|还|還|也|应该|應該|暂时|默认|預設|统一|又|刚刚?|被|给你){1,3})?"
+)
+_IS = (
+    r"(?:\s{1,3}(?:is|was|are|will be|should be|has been|ist|es|est)(?:\s(?:now|still|just|simply|currently|again))?"
+    r"(?:\s(?:set|changed|reset|switched) to)?\s{0,2}[:：]?\s{1,3}|['’]s\s|\s(?:changed |set |reset )?to\s"
+    r"|\s{0,3}(?:就?是|[为為]|[设設][为為成置]+|改[为為成]+|[换換变變][为為成]+|はは?)了?\s{0,3}[:：]?\s{0,3})"
+)
+_SAID = rf"{_ABOUT}(?:{_SETS}|{_IS})[(*_]{{0,2}}"
+# Possessive and bounded, so that a hostile text costs no more than its length. Closing marks belong to a
+# value only where it goes on after them, and it ends at "</tag", at a "\n" written out, at ";name=".
+_CORE = r"[A-Za-z0-9!#$%(+/=@\[^{|~¡-ɏͰ-῿-]"
+_VALUE = (
+    rf"(?P<secret>(?:{_CORE}{{1,48}}+|[.,:?)\]}}'*_>]{{1,8}}+(?={_CORE})|<(?!/)|\\(?![nrtu\"'])"
+    rf"|[;&](?!\w{{1,30}}=)(?={_CORE})){{1,24}}+)"
+)
+_QUOTED = rf"{_QUOTE}(?P<secret>[^\n\0\"'`“”‘’「」『』\\]{{3,200}}){_QUOTE.replace('「『', '」』')}"
+_UNITS = r"(?!\s?(?:characters?|chars?|digits?|bits?|bytes?|letters?|days?|times?|years?|words?|[位个個次天年月日字秒分])|[0-9A-Za-z%]|[.,:/-][0-9])"
+_CLAUSE_ENDS = r"(?=\s*(?:[.,;!?)\]\"'，。；！？、）”’」]|$|\n)|\s(?:and|but|or)\s)"
+
+SAYINGS: tuple[Secret, ...] = (
+    Secret(
+        "api-key",
+        r"(?ai)authorization\\?[\"'`]?\s{0,3}[:=]\s{0,3}\\?[\"'`]?(?:[a-z]{3,10}\s{1,3})?(?P<secret>[\w.~+/=:-]{8,})",
+        lambda value: not _is_plain(value.replace("_", "")) or _is_basic(value),
+        "Authorization: Bearer ‹Qm3xT9" + "vLk2Zr8Y› goes first",
+    ),
+    Secret(
+        "api-key",
+        r"(?ai)bearer\s{1,3}(?P<secret>[\w.~+/=-]{12,})",
+        _is_token,
+        "send Bearer ‹Qm3xT9" + "vLk2Zr8Y› first",
+    ),
+    Secret(
+        "password",
+        r"(?ai)basic\s{1,3}(?P<secret>[A-Za-z0-9+/]{8,}={0,2})",
+        _is_basic,
+        "send Basic ‹d3Jlbjpu" + "MHQtcmVhbA==› first",
+    ),
+    Secret(
+        "api-key",
+        r"(?ai)(?:aws|amazon|secret|access[ _-]?key|密[钥鑰]|秘[钥鑰])[^\n]{0,40}?(?<![A-Za-z0-9/+])"
+        r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _is_aws_secret,
+        "AWS secret ‹wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYEXAMPLEKEY› for the bucket",
+    ),
+    Secret(  # BIP 39: 12, 15, 18, 21 or 24 words
+        "recovery-phrase",
+        rf"(?ai)(?:(?:seed|recovery|backup|wallet|secret)\s(?:phrase|words)|mnemonic(?:\sphrase)?|助[记記][词詞])"
+        rf"{_SAID}{_QUOTE}?(?P<secret>[a-z]{{3,8}}(?P<sep>,?\s)(?:[a-z]{{3,8}}(?P=sep)){{10}}[a-z]{{3,8}}"
+        rf"(?:(?:(?P=sep)[a-z]{{3,8}}){{3}}){{0,4}})(?![a-z])",
+        _is_phrase,
+        "my seed phrase is ‹ladder ocean velvet tiger maple candle frozen rocket pencil garden silver "
+        + "window›, keep it",
+    ),
+    Secret(
+        "password",
+        rf"(?ai)pass[ -]?phrase{_SAID}{_QUOTE}?(?P<secret>[a-z]{{3,}}(?:[ -][a-z]{{3,}}){{2,9}}){_CLAUSE_ENDS}",
+        _is_phrase,
+        "the passphrase is ‹walrus mitten " + "copper lantern›.",
+    ),
+    Secret(
+        "password",
+        rf"(?ai){_PASSWORD}{_STAGE}{_SAID}{_QUOTED}",
+        _is_value,
+        '{"db_password": "‹let' + 'mein›", "port": 5432}',
+    ),
+    Secret(
+        "password",
+        rf"(?ai){_PASSWORD}{_STAGE}{_EQUALS}{_VALUE}",
+        _is_value,
+        "export DB_PASSWORD=‹let" + "mein› in the shell",
+    ),
+    Secret(
+        "password",
+        rf"(?ai){_PASSWORD}{_STAGE}{_SAID}{_QUOTE}?{_VALUE}{_UNITS}",
+        _is_odd,
+        "my wifi password is ‹Xk9#" + "mQ2v!tRz7› at home",
+    ),
+    Secret(
+        "password",
+        rf"(?ai){_PASSWORD}{_SAID}(?P<secret>[a-z][a-z'’-]+){_CLAUSE_ENDS}",
+        _is_uncommon,
+        "the password for the router is ‹sun" + "shine›, as ever",
+    ),
+    Secret(
+        "password",
+        rf"(?ai)(?:{_PASSWORD}(?:\s{{1,2}}|(?<=[码碼令]))|(?<=\s)-u\s{{1,2}}[\"']?[^\s:\"'/]{{1,64}}:|--pass(?:word|wd)?\s)\"?{_VALUE}{_UNITS}",
+        _is_strong,
+        "log in with password ‹Xk9#" + "mQ2v!tRz7› please",
+    ),
+    Secret(
+        "passcode",
+        rf"(?ai){_CODE}(?:{_SAID}|\s?){_QUOTE}?[#*]?(?P<secret>[0-9]{{4,12}}){_UNITS}",
+        None,
+        "the alarm code is ‹47" + "11›, tell nobody",
+    ),
+    Secret(
+        "passcode",
+        r"(?ai)(?:(?<![a-z])(?:cvv2?|cvc2?|security code)|combination|安全码)"
+        rf"(?:{_SAID}|\s?){_QUOTE}?(?P<secret>[0-9]{{3}}|[0-9]{{1,2}}(?:-[0-9]{{1,2}}){{2,3}}){_UNITS}",
+        None,
+        "its CVV is ‹12" + "3›, they asked",
+    ),
+    Secret(
+        "api-key",
+        rf"(?ai)(?<=[_-]){_SECRET_WORD}{_STAGE}(?:{_EQUALS}{_QUOTE}?|{_SETS}{_QUOTE})(?P<secret>[!-&(-~]{{5,}}[\w=+/-])",
+        _is_value,
+        "set JWT_SECRET=‹correct" + "horsebattery› in the shell",
+    ),
+    Secret(
+        "api-key",
+        rf"(?ai)(?:{_QUALIFIED_KEY}{_STAGE}{_SAID}|--(?:api-)?(?:key|token|secret)[= ]){_QUOTE}?(?P<secret>[\w./+=~-]{{8,}})",
+        _is_key,
+        "my weather API key is ‹3f9a01c7" + "b2e84d56a0fe› for now",
+    ),
+    Secret(
+        "api-key",
+        rf"(?ai){_SECRET_WORD}{_SETS}{_QUOTE}?(?P<secret>[\w./+=~-]{{6,}})",
+        _is_token,
+        "token: ‹s3cr3" + "t77› until May",
+    ),
+    Secret(
+        "api-key",
+        rf"(?ai)(?<![a-z0-9])(?:key|{_SECRET_WORD}){_SAID}{_QUOTE}?(?P<secret>[\w./+=~-]{{16,}})",
+        _is_long_key,
+        "the key is ‹Qm3xT9vLk2" + "Zr8YwB6nHd› for now",
+    ),
+    Secret(
+        "password",
+        rf"(?ai)(?:credentials?|creds|logins?|[账帐]号密码|用户名密码){_SAID}[^\s:/\0]{{1,40}}\s?[/:|]\s?{_VALUE}",
+        _is_odd,
+        "the credentials are wren / ‹hun" + "ter2›, ok",
+    ),
+)
+
+_OWNED = r"(?:is\s(?:your|my|the|our)\s(?:[\w'’-]{1,20}\s){0,3}|[是为][您你我]?的?[^.\n\0，。]{0,12}?)"
+_BACKWARDS = r"(?:pass(?:word|code|phrase)|pin|otp|code|密[码碼]|口令|验证码|驗證碼|动态码|校验码)"
+
+BACKWARDS: tuple[Secret, ...] = (
+    Secret(
+        "passcode",
+        rf"(?ai)(?<![a-z0-9.])(?P<secret>[0-9]{{4,8}})\s?(?:{_OWNED}|[（(][^)）\n\0]{{0,6}}){_BACKWARDS}(?:{_CLAUSE_ENDS}|\sfor\s)",
+        None,
+        "‹4829" + "13› is your verification code.",
+    ),
+    Secret(
+        "password",
+        rf"(?ai)(?<![^\s\"'“(，。：]){_VALUE}[\"'”)]?\s?{_OWNED}{_BACKWARDS}(?![a-z])(?!\s?(?:manager|reset|管理))",
+        _is_strong,
+        "‹Xk9#mQ" + "2v!tRz7› is my wifi password",
+    ),
+)
+
+SECRETS: tuple[Secret, ...] = (*KEYS, *ADDRESSES, *NUMBERS, *BACKWARDS, *SAYINGS)
+
+# A gate is a cheap search: where it finds nothing, none of its rows is tried. Order matters, since what
+# one row has taken is gone for those after it.
+_GATES: tuple[tuple[str, tuple[Secret, ...]], ...] = (
+    (r"[A-Za-z0-9_+/-]{20}", KEYS),
+    (r"://", ADDRESSES),
+    (rf"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}", NUMBERS),
+    (r"(?a)\bis (?:your|my|the|our)\b|[是为][您你我的]|[0-9]\s?[（(]", BACKWARDS),
+)
+
+# Sayings begin at one of these words, in lower case: they are tried there and nowhere else.
+_CUES = (
+    r"(?a)pass|pwd|\bpw\b|\bpin\b|\bpin[ -]|secret|token|key\b|key_|authorization|bearer|basic|aws|amazon|access"
+    r"|(?:api|auth|private|encryption|signing|master|account|shared|service|license|app|application|client|session"
+    r"|refresh|webhook|deploy|bot)[ _-]?(?:access[ _-]?)?(?:key|token|secret)"
+    r"|(?:door|gate|alarm|entry|entrance|security|unlock|lock|safe|garage|keypad|verification|authentication|login"
+    r"|log-in|sign-in|[2m]fa|sms|one[- ]time|backup|recovery)\s?(?:pass)?code|(?:seed|wallet|recovery|backup)\s(?:phr|words)"
+    r"|mnemonic|combination|otp|cv[vc]|creds|credential|login|kennwort|contraseña|mot de passe|senha|пароль|パスワード"
+    r"|-u |--(?:api|key|token|secret|pass)|[密秘私][码碼钥鑰]|口令|令牌|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码"
+    r"|助[记記]|[账帐]号密码|用户名密码"
+)
+
+_MARKER = re.compile(r"\[redacted:[a-z-]+\]")
+_TAKEN = "\0"  # stands for what is hidden already; no pattern lets it into a secret
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+class _Folding(dict[int, str]):
+    """Character → its NFKC form where that is one character: "１" is "1", offsets stay."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        digit = decimal(char, None)
+        form = str(digit) if digit is not None else normalize("NFKC", char)
+        # Full-width sentence marks stay: unlike "," and "!", they never belong to a password.
+        self[code] = folded = form if len(form) == 1 and char not in "！（），．：；？" else char
+        return folded
+
+
+_FOLDED = _Folding({0x130: "I"})  # İ, the one letter that str.lower() makes longer
+
+_regex = cache(re.compile)
+
+
+def scrub(text: str) -> tuple[str, dict[str, int]]:
+    """`text` with each secret replaced by "[redacted:KIND]", and how many there were of each kind.
+
+    Idempotent: what comes out is searched again until nothing is found.
+    """
+    counts: dict[str, int] = {}
+    while spans := _spans(text):
+        for _, _, kind in spans:
+            counts[kind] = counts.get(kind, 0) + 1
+        text = _replaced(text, spans)
+    return text, counts
+
+
+def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
+    pieces, done = [], 0
+    for start, end, kind in sorted(spans):
+        pieces += (text[done:start], f"[redacted:{kind}]")
+        done = end
+    return "".join(pieces) + text[done:]
+
+
+def _spans(text: str) -> list[tuple[int, int, str]]:
+    """(start, end, kind) of each secret, none overlapping another."""
+    folded = text if text.isascii() else text.translate(_FOLDED)
+    folded = _MARKER.sub(lambda marker: _TAKEN * len(marker[0]), folded)
+    spans: list[tuple[int, int, str]] = []
+    for gate, rows in _GATES:
+        if _regex(gate).search(folded):
+            for row in rows:
+                found = [hit for match in _regex(row.pattern).finditer(folded) for hit in _hit(row, match)]
+                folded = _without(folded, found)
+                spans += found
+    return spans + _sayings(folded)
+
+
+def _sayings(folded: str) -> list[tuple[int, int, str]]:
+    spans: list[tuple[int, int, str]] = []
+    end = 0
+    for cue in _regex(_CUES).finditer(folded.lower()):
+        if cue.start() >= end:
+            for row in SAYINGS:
+                match = _regex(row.pattern).match(folded, cue.start())
+                hits = _hit(row, match) if match else []
+                if hits:
+                    spans += hits
+                    end = hits[0][1]
+                    break
+    return spans
+
+
+def _hit(row: Secret, match: re.Match[str]) -> list[tuple[int, int, str]]:
+    group = "secret" if "secret" in match.re.groupindex else 0
+    if row.check and not row.check(match[group]):
+        return []
+    return [(*match.span(group), row.kind)]
+
+
+def _without(folded: str, spans: list[tuple[int, int, str]]) -> str:
+    pieces, done = [], 0
+    for start, end, _ in spans:
+        pieces += (folded[done:start], _TAKEN * (end - start))
+        done = end
+    return "".join(pieces) + folded[done:] if spans else folded

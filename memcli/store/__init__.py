@@ -1,0 +1,1 @@
+"""Where memories rest: LanceDB for what is searched, SQLite for what is transactional and small."""

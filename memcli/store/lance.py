@@ -1,0 +1,706 @@
+"""Memories and their vectors in LanceDB: rows in, candidates and records out.
+
+One table holds the memories. A row is a passage of a memory: the first carries the whole record, the
+others of a long text only what searching and filtering need. Each embedder has a table of its own with
+the vector of each passage, so text is stored and found before any model is asked, and a new embedder's
+vectors grow beside the old ones. The side store says which tables are in use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memcli.errors import NothingMatchedError, StoreError, UsageError
+from memcli.passages import date_words, folded, passages
+from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
+from memcli.store.side import Side, State
+from memcli.types import Candidate, Change, Filters, Millis, Origin, Record, Vector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+_LISTS = ("topics", "audience", "supersedes", "derived_from")
+_TEXTS = ("kind", "priority", "project", "role", "name", "source", "source_id", "session_id", "superseded_by")
+_NUMBERS = ("position", "created_at", "updated_at", "valid_from", "valid_to", "expires_at")
+_FLAGS = ("private", "retired")
+
+# English stems plus Chinese, Japanese and Thai words; then what it misses (a word inside a word,
+# "2.3.1", "C++", a Korean noun with its particle) by pairs of characters.
+INDEXES: dict[str, FTS] = {
+    "words": FTS(base_tokenizer="icu"),
+    "grams": FTS(
+        base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False, remove_stop_words=False
+    ),
+}
+_RECORD_COLUMNS = ("id", "ordinal", "chunks", "text", "meta", *_TEXTS, *_LISTS, *_NUMBERS, *_FLAGS)
+_ORDER = (("created_at", True), ("session_id", True), ("position", True), ("id", True))
+
+# With so few memories left by the filters, the dense list is asked of these alone.
+_NARROW = 5_000
+_REOPENS = 5
+_IDS_AT_ONCE = 2_000
+
+
+@cache
+def schema() -> pa.Schema:
+    """The columns of the table of memories."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("key", pa.string(), nullable=False),
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("ordinal", pa.int32(), nullable=False),
+            pa.field("chunks", pa.int32()),
+            pa.field("start", pa.int64()),
+            pa.field("end", pa.int64()),
+            pa.field("text", pa.string()),
+            pa.field("words", pa.string()),
+            pa.field("grams", pa.string()),
+            pa.field("meta", pa.string()),
+            *(pa.field(name, pa.string()) for name in _TEXTS),
+            *(pa.field(name, pa.list_(pa.string())) for name in _LISTS),
+            *(pa.field(name, pa.int64()) for name in _NUMBERS),
+            *(pa.field(name, pa.bool_()) for name in _FLAGS),
+            pa.field("origin_place", pa.string()),
+            pa.field("origin_said", pa.string()),
+        ]
+    )
+
+
+@cache
+def vector_schema(dim: int) -> pa.Schema:
+    """The columns of a table of vectors."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("key", pa.string(), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dim), nullable=False),
+        ]
+    )
+
+
+# --- records and rows -----------------------------------------------------------------------------
+
+
+def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
+    """The rows of one memory, one a passage; `key` is the id, then id/1, id/2, …"""
+    parts = passages(record.text)
+    shared: dict[str, Any] = {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS, *_FLAGS)}
+    # Null and not empty: an empty list is stored as one and then asks for a second condition.
+    shared |= {name: list(getattr(record, name)) or None for name in _LISTS}
+    said_when = "" if record.created_at is None else date_words(record.created_at)
+    said_by = f"{record.name}: " if record.name else ""
+    for part in parts:
+        passage = record.text[part.start : part.end]
+        first = part.ordinal == 0
+        yield shared | {
+            "key": record.id if first else f"{record.id}/{part.ordinal}",
+            "id": record.id,
+            "ordinal": part.ordinal,
+            "chunks": len(parts),
+            "start": part.start,
+            "end": part.end,
+            "text": record.text if first else None,
+            "words": f"{said_by}{passage}\n{said_when}",
+            "grams": folded(passage),
+            "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
+            "origin_place": origin.place if first and origin else None,
+            "origin_said": origin.said if first and origin else None,
+        }
+
+
+def to_record(row: Mapping[str, Any]) -> Record:
+    """The memory that its first row holds."""
+    values: dict[str, Any] = {name: row[name] for name in ("id", "text", *_TEXTS, *_NUMBERS, *_FLAGS)}
+    values |= {name: tuple(row[name] or ()) for name in _LISTS}
+    return Record(**values, meta=json.loads(row["meta"]) if row["meta"] else {})
+
+
+def to_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows in the schema of the table of memories."""
+    import pyarrow as pa
+
+    names = schema().names
+    return pa.table({name: [row[name] for row in rows] for name in names}, schema=schema())
+
+
+def key_id(key: str) -> str:
+    """The memory that an index row belongs to."""
+    return key.split("/", 1)[0]
+
+
+# --- filters --------------------------------------------------------------------------------------
+
+
+def _one_of(column: str, values: Iterable[str]) -> str:
+    return f"{column} IN ({', '.join(quoted(value) for value in values)})"
+
+
+def _holds_any(column: str, values: Iterable[str]) -> str:
+    return f"array_has_any({column}, [{', '.join(quoted(value) for value in values)}])"
+
+
+def _hidden(filters: Filters, now: Millis) -> Iterator[str]:
+    if not filters.with_hidden:
+        yield "retired = false"
+        yield f"(expires_at IS NULL OR expires_at > {now})"
+
+
+def _labels(filters: Filters) -> Iterator[str]:
+    if filters.kinds:
+        yield _one_of("kind", filters.kinds)
+    if filters.topics:
+        yield _holds_any("topics", filters.topics)
+    if filters.project is not None:
+        same = f"project = {quoted(filters.project)}"
+        yield same if filters.project_only else f"(project IS NULL OR {same})"
+    if filters.agent is not None:
+        yield f"(audience IS NULL OR {_holds_any('audience', [filters.agent])})"
+
+
+def _sources(filters: Filters) -> Iterator[str]:
+    if filters.role is not None:
+        yield f"role = {quoted(filters.role)}"
+    if filters.source is not None:
+        yield _one_of("source", (filters.source, f"import:{filters.source}"))
+    if filters.source_ids:
+        yield _one_of("source_id", filters.source_ids)
+    if filters.session is not None:
+        yield f"session_id = {quoted(filters.session)}"
+
+
+def _times(filters: Filters) -> Iterator[str]:
+    if filters.since is not None:
+        yield f"created_at >= {filters.since}"
+    if filters.until is not None:
+        yield f"created_at <= {filters.until}"
+    if filters.before is not None:
+        yield f"created_at < {filters.before}"
+    if filters.as_of is not None:
+        yield f"coalesce(valid_from, created_at) <= {filters.as_of}"
+        yield f"(valid_to IS NULL OR valid_to > {filters.as_of})"
+    if filters.current:
+        yield "superseded_by IS NULL"
+
+
+def where(filters: Filters, *, now: Millis, erasing: Iterable[str] = ()) -> str | None:
+    """The SQL condition of a reading; None when everything matches. No value enters it unquoted."""
+    conditions = [*_hidden(filters, now), *_labels(filters), *_sources(filters), *_times(filters)]
+    if gone := sorted(erasing):
+        conditions.append(f"NOT {_one_of('id', gone)}")
+    return " AND ".join(conditions) or None
+
+
+def _both(*conditions: str | None) -> str | None:
+    return " AND ".join(f"({condition})" for condition in conditions if condition) or None
+
+
+def _is_narrow(filters: Filters) -> bool:
+    """Whether the filters ask for more than what is hidden from everyone."""
+    return replace(filters, current=False, with_hidden=False) != Filters()
+
+
+def _gram_text(text: str) -> str:
+    """What of a question the pairs of characters are asked for.
+
+    Pairs of Latin letters match nearly every text; they are worth their time for what word indexes
+    miss: scripts without spaces, digits, and words joined by signs.
+    """
+    kept = [
+        word
+        for word in folded(text).split()
+        if not word.isascii() or any(not char.isalpha() for char in word.strip(".,;:!?\"'()[]"))
+    ]
+    return " ".join(kept)
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+class LanceStore:
+    """The tables of one user. Reading needs no lock; writing methods are called with it held."""
+
+    def __init__(self, uri: str, side: Side | None) -> None:
+        self._uri = uri
+        self._side = side
+        self._database: Database | None = None
+        self._state = side.state() if side else State()
+        self._open: dict[str, Table] = {}
+
+    # --- opening ----------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The side store's word on this store, as of the last `refresh`."""
+        return self._state
+
+    def refresh(self) -> None:
+        """See what other processes have changed since: new tables, memories being erased."""
+        if self._side is not None:
+            self._state = self._side.state()
+
+    @property
+    def database(self) -> Database:
+        """The directory of tables, connected on first use."""
+        if self._database is None:
+            self._database = Database(self._uri)
+        return self._database
+
+    def table(self, name: str) -> Table:
+        """A table by name, opened once."""
+        if name not in self._open:
+            self._open[name] = self.database.open(name)
+        return self._open[name]
+
+    def _memories(self) -> Table | None:
+        return self.table(self._state.memories) if self._state.memories else None
+
+    def _vectors(self, embedder: str | None) -> Table | None:
+        name = self._state.vectors.get(embedder) if embedder else None
+        return self.table(name) if name else None
+
+    def _reading(self, read: Callable[[], T]) -> T:
+        """Read, and begin anew when another process has replaced the tables meanwhile."""
+        for _ in range(_REOPENS):
+            try:
+                self.refresh()
+                return read()
+            except GoneError:
+                self._open.clear()
+        self.refresh()
+        return read()
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def count(self, filters: Filters, *, now: Millis) -> int:
+        """How many memories match."""
+
+        def read() -> int:
+            table = self._memories()
+            condition = _both("ordinal = 0", where(filters, now=now, erasing=self._state.erasing))
+            return table.count(condition) if table else 0
+
+        return self._reading(read)
+
+    def scan(
+        self,
+        filters: Filters,
+        *,
+        now: Millis,
+        order: Sequence[tuple[str, bool]] = _ORDER,
+        limit: int | None = None,
+        extra: str | None = None,
+    ) -> Iterator[Record]:
+        """Memories that match, in `order` ((column, ascending) pairs, unknown last)."""
+
+        def start() -> Iterator[pa.RecordBatch]:
+            table = self._memories()
+            if table is None:
+                return iter(())
+            condition = _both("ordinal = 0", where(filters, now=now, erasing=self._state.erasing), extra)
+            batches = table.scan(_RECORD_COLUMNS, where=condition, order=order, limit=limit)
+            first = next(batches, None)
+            return iter(()) if first is None else _chain(first, batches)
+
+        for batch in self._reading(start):
+            for row in batch.to_pylist():
+                yield to_record(row)
+
+    def tally(self, columns: Sequence[str], *, now: Millis) -> Iterator[dict[str, Any]]:
+        """The named columns of every memory, for counting."""
+
+        def start() -> Iterator[pa.RecordBatch]:
+            table = self._memories()
+            if table is None:
+                return iter(())
+            everything = Filters(with_hidden=True)
+            condition = _both("ordinal = 0", where(everything, now=now, erasing=self._state.erasing))
+            return iter(list(table.scan(columns, where=condition)))
+
+        for batch in self._reading(start):
+            yield from batch.to_pylist()
+
+    def get(self, ids: Sequence[str], *, now: Millis) -> list[Record]:
+        """The memories of these whole ids, hidden ones too, in that order; missing ones are left out."""
+        found: dict[str, Record] = {}
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            some = ids[start : start + _IDS_AT_ONCE]
+            for record in self.scan(Filters(with_hidden=True), now=now, order=(), extra=_one_of("id", some)):
+                found[record.id] = record
+        return [found[id_] for id_ in ids if id_ in found]
+
+    def resolve(self, prefix: str, *, now: Millis) -> Record:
+        """The one memory whose id begins so (4 characters or more, or a whole id).
+
+        Raises:
+            NothingMatchedError: no id begins so.
+            UsageError: the prefix is too short, or several ids begin so.
+        """
+        whole = self.get([prefix], now=now)
+        if whole:
+            return whole[0]
+        if len(prefix) < 4:
+            raise UsageError(f"the id {prefix!r} is too short", "give at least 4 characters of it")
+        escaped = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        matching = list(
+            self.scan(
+                Filters(with_hidden=True),
+                now=now,
+                order=(("id", True),),
+                limit=6,
+                extra=f"id LIKE {quoted(escaped + '%')}",
+            )
+        )
+        if not matching:
+            raise NothingMatchedError(
+                f"no memory has an id that begins with {prefix!r}", "see the ids with `memcli list`"
+            )
+        if len(matching) > 1:
+            raise UsageError(
+                f"the id {prefix!r} is ambiguous: {', '.join(record.id for record in matching)}",
+                "give more characters of it",
+            )
+        return matching[0]
+
+    def known(self, origins: Sequence[Origin]) -> dict[str, str]:
+        """Which of these origins are stored: origin hash → memory id."""
+        places = [origin.place for origin in origins if origin.place]
+        saids = [origin.said for origin in origins if origin.said]
+        table = self._memories()
+        found: dict[str, str] = {}
+        if table is None:
+            return found
+        for column, values in (("origin_place", places), ("origin_said", saids)):
+            for start in range(0, len(values), _IDS_AT_ONCE):
+                condition = _one_of(column, values[start : start + _IDS_AT_ONCE])
+                for batch in table.scan([column, "id"], where=condition):
+                    found.update((row[column], row["id"]) for row in batch.to_pylist())
+        return found
+
+    def buried(self, origins: Sequence[str]) -> set[str]:
+        """Which of these origin hashes have a tombstone."""
+        return self._side.buried(origins) if self._side else set()
+
+    def origins(self, ids: Sequence[str]) -> dict[str, Origin]:
+        """The origin that each of these memories was stored with."""
+        table = self._memories()
+        found: dict[str, Origin] = {}
+        if table is None:
+            return found
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            condition = _both("ordinal = 0", _one_of("id", ids[start : start + _IDS_AT_ONCE]))
+            for batch in table.scan(["id", "origin_place", "origin_said"], where=condition):
+                for row in batch.to_pylist():
+                    found[row["id"]] = Origin(place=row["origin_place"], said=row["origin_said"])
+        return found
+
+    # --- searching --------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        vector: Callable[[], Vector | None],
+        *,
+        filters: Filters,
+        now: Millis,
+        limit: int,
+    ) -> tuple[list[Candidate], int]:
+        """The passages that may answer, unranked, and how many passages the store has.
+
+        `vector` is called while the keyword search runs; it returns None when only words are asked.
+        """
+
+        def read() -> tuple[list[Candidate], int]:
+            table = self._memories()
+            if table is None:
+                vector()
+                return [], 0
+            condition = where(filters, now=now, erasing=self._state.erasing)
+            words = _keyword_scores(table, text, condition=condition, limit=limit)
+            cosines = self._cosines(table, vector(), set(words), filters, condition, limit)
+            keys = list(dict.fromkeys([*words, *cosines]))
+            return _candidates(table, keys, words, cosines, condition), table.count()
+
+        return self._reading(read)
+
+    def _cosines(
+        self,
+        table: Table,
+        vector: Vector | None,
+        keyword_keys: set[str],
+        filters: Filters,
+        condition: str | None,
+        limit: int,
+    ) -> dict[str, float]:
+        vectors = self._vectors(self._state.embedder)
+        if vector is None or vectors is None:
+            return {}
+        import pyarrow as pa
+
+        asked = pa.array(vector, pa.float32())
+        only = None
+        if _is_narrow(filters):
+            keys = [
+                key
+                for batch in table.scan(["key"], where=condition, limit=_NARROW + 1)
+                for key in batch.column(0).to_pylist()
+            ]
+            if len(keys) <= _NARROW:
+                only = keys
+            else:
+                limit *= 4
+        near = _nearest(vectors, asked, only=only, limit=limit)
+        missing = sorted(keyword_keys - near.keys())
+        return near | _nearest(vectors, asked, only=missing, limit=len(missing))
+
+    # --- writing (the lock is held) ---------------------------------------------------------------
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Add and update records, all of them in one commit."""
+        adds = [change for change in changes if change.action == "add"]
+        updates = [change for change in changes if change.action in ("update", "supersede", "retire")]
+        if not adds and not updates:
+            return
+        table = self._memories() or self._create()
+        rows = [row for change in adds for row in to_rows(change.record, change.origin)]
+        if not updates:
+            table.add(to_table(rows))
+            return
+        ids = [change.record.id for change in updates]
+        self._drop_stale_vectors(updates)
+        kept = self.origins(ids)
+        rows += [row for change in updates for row in to_rows(change.record, kept.get(change.record.id))]
+        table.upsert(to_table(rows), key="key", replaces=_one_of("target.id", ids))
+
+    def _create(self) -> Table:
+        name = f"memories_{self._writable_side().next_number()}"
+        table = self.database.create(name, schema())
+        build_indexes(table)
+        self._writable_side().point_to(
+            memories=name, vectors=self._state.vectors, embedder=self._state.embedder
+        )
+        self.refresh()
+        return self.table(name)
+
+    def _drop_stale_vectors(self, updates: Sequence[Change]) -> None:
+        """First the vectors, then the text: stopped in between, they are pending, never wrong."""
+        ids = [
+            change.record.id
+            for change in updates
+            if change.before is None or change.before.text != change.record.text
+        ]
+        table = self._memories()
+        if not ids or table is None:
+            return
+        keys = [
+            key
+            for batch in table.scan(["key"], where=_one_of("id", ids))
+            for key in batch.column(0).to_pylist()
+        ]
+        for name in self._state.vectors.values():
+            if keys:
+                self.table(name).delete(_one_of("key", keys))
+
+    # --- vectors ----------------------------------------------------------------------------------
+
+    def bind(self, embedder: str, dim: int, *, asked: bool) -> None:
+        """Make a table for this embedder's vectors; `asked`: questions are embedded with it from now on."""
+        vectors = dict(self._state.vectors)
+        if embedder not in vectors:
+            name = f"vectors_{self._writable_side().next_number()}"
+            self.database.create(name, vector_schema(dim))
+            vectors[embedder] = name
+        self._writable_side().point_to(
+            memories=self._state.memories,
+            vectors=vectors,
+            embedder=embedder if asked else self._state.embedder,
+        )
+        self.refresh()
+
+    def unbind_others(self, embedder: str) -> None:
+        """Drop the vectors of every other embedder; questions are embedded with this one."""
+        kept = {embedder: self._state.vectors[embedder]}
+        dropped = [name for name in self._state.vectors.values() if name != kept[embedder]]
+        self._writable_side().point_to(memories=self._state.memories, vectors=kept, embedder=embedder)
+        self.refresh()
+        for name in dropped:
+            self._open.pop(name, None)
+            self.database.drop(name)
+
+    def pending(self, embedder: str, *, private: bool) -> list[str]:
+        """Keys of passages without a vector of this embedder; `private`: those of private memories too."""
+
+        def read() -> list[str]:
+            table, vectors = self._memories(), self._vectors(embedder)
+            if table is None:
+                return []
+            condition = None if private else "private = false"
+            if vectors is not None and table.count(condition) == vectors.count():
+                return []
+            done = set(_keys(vectors, None)) if vectors is not None else set()
+            return [key for key in _keys(table, condition) if key not in done]
+
+        return self._reading(read)
+
+    def passages_of(self, keys: Sequence[str]) -> dict[str, str]:
+        """The text of these passages, as they are embedded."""
+
+        def read() -> dict[str, str]:
+            table = self._memories()
+            if table is None:
+                return {}
+            wanted = set(keys) | {key_id(key) for key in keys}
+            rows = _fetch(table, sorted(wanted), ("key", "start", "end", "text"))
+            texts = {key: row["text"] for key, row in rows.items() if row["text"] is not None}
+            return {
+                key: texts[key_id(key)][rows[key]["start"] : rows[key]["end"]]
+                for key in keys
+                if key in rows and key_id(key) in texts
+            }
+
+        return self._reading(read)
+
+    def add_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
+        """Store the vectors of passages, in one commit."""
+        import pyarrow as pa
+
+        table = self._vectors(embedder)
+        if table is None or not vectors:
+            return
+        flat = pa.array([x for vector in vectors.values() for x in vector], pa.float32())
+        dim = len(next(iter(vectors.values())))
+        lists = pa.FixedSizeListArray.from_arrays(flat, dim)
+        rows = pa.Table.from_arrays([pa.array(list(vectors), pa.string()), lists], schema=vector_schema(dim))
+        table.add(rows)
+
+    # --- upkeep -----------------------------------------------------------------------------------
+
+    def compact(self, *, keep_ms: int) -> None:
+        """Merge what many small writes left; versions younger than `keep_ms` stay for their readers."""
+        for name in (self._state.memories, *self._state.vectors.values()):
+            if name:
+                self.table(name).compact(keep_ms=keep_ms)
+
+    def dim(self, embedder: str) -> int | None:
+        """How long this embedder's vectors are; None when the store has none of them."""
+        table = self._vectors(embedder)
+        return None if table is None else int(table.schema().field("vector").type.list_size)
+
+    def shape(self) -> dict[str, int]:
+        """How many versions, fragments and indexes the tables are made of."""
+
+        def read() -> dict[str, int]:
+            tables = [self.table(name) for name in self.in_use()]
+            return {
+                "versions": sum(table.versions() for table in tables),
+                "fragments": sum(table.fragments() for table in tables),
+                "indexes": sum(len(table.indexes()) for table in tables),
+            }
+
+        return self._reading(read)
+
+    def in_use(self) -> list[str]:
+        """The names of the tables that are the store; others in the directory are left over."""
+        return [name for name in (self._state.memories, *self._state.vectors.values()) if name]
+
+    def forget_handle(self, name: str) -> None:
+        """Let go of a table that is about to be dropped."""
+        self._open.pop(name, None)
+
+    def _writable_side(self) -> Side:
+        if self._side is None:
+            raise StoreError(
+                "the store is open for reading only", "check the permissions of the data directory"
+            )
+        return self._side
+
+
+def build_indexes(table: Table) -> None:
+    """Make (again) every full-text index of a table of memories."""
+    for column, config in INDEXES.items():
+        table.index(column, config)
+
+
+def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def _keys(table: Table, condition: str | None) -> list[str]:
+    return [key for batch in table.scan(["key"], where=condition) for key in batch.column(0).to_pylist()]
+
+
+def _fetch(table: Table, keys: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for start in range(0, len(keys), _IDS_AT_ONCE):
+        condition = _one_of("key", keys[start : start + _IDS_AT_ONCE])
+        for batch in table.scan(columns, where=condition):
+            found.update((row["key"], row) for row in batch.to_pylist())
+    return found
+
+
+def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: int) -> dict[str, float]:
+    """Passages that hold words of the question → BM25 of the words plus a third of that of the pairs."""
+
+    async def ask() -> dict[str, float]:
+        import asyncio
+
+        grams = _gram_text(text)
+        queries = [table.match(text, "words", columns=["key"], limit=limit, where=condition)]
+        if grams:
+            queries.append(table.match(grams, "grams", columns=["key"], limit=limit, where=condition))
+        scores: dict[str, float] = {}
+        for rows, weight in zip(await asyncio.gather(*queries), (1.0, 1 / 3), strict=False):
+            for row in rows:
+                scores[row["key"]] = scores.get(row["key"], 0.0) + weight * row["_score"]
+        if not scores and not grams:
+            # A part of a word is better than nothing.
+            rows = await table.match(folded(text), "grams", columns=["key"], limit=limit, where=condition)
+            scores = {row["key"]: row["_score"] / 3 for row in rows}
+        return scores
+
+    return run(ask()) if text.strip() else {}
+
+
+def _nearest(table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit: int) -> dict[str, float]:
+    if only is not None and not only:
+        return {}
+    condition = None if only is None else _one_of("key", only)
+    rows = run(table.nearest(asked, columns=["key"], limit=limit, where=condition))
+    return {row["key"]: 1.0 - row["_distance"] for row in rows}
+
+
+def _candidates(
+    table: Table,
+    keys: Sequence[str],
+    words: Mapping[str, float],
+    cosines: Mapping[str, float],
+    condition: str | None,
+) -> list[Candidate]:
+    wanted = sorted({*keys, *(key_id(key) for key in keys)})
+    rows: dict[str, dict[str, Any]] = {}
+    for start in range(0, len(wanted), _IDS_AT_ONCE):
+        some = _both(_one_of("key", wanted[start : start + _IDS_AT_ONCE]), condition)
+        for batch in table.scan(["key", "start", "end", *_RECORD_COLUMNS], where=some):
+            rows.update((row["key"], row) for row in batch.to_pylist())
+    records = {key: to_record(row) for key, row in rows.items() if row["ordinal"] == 0}
+    return [
+        Candidate(
+            record=records[key_id(key)],
+            passage=records[key_id(key)].text[rows[key]["start"] : rows[key]["end"]],
+            ordinal=rows[key]["ordinal"],
+            chunks=rows[key]["chunks"],
+            cosine=cosines.get(key),
+            bm25=words.get(key),
+        )
+        for key in keys
+        if key in rows and key_id(key) in records
+    ]

@@ -1,0 +1,247 @@
+"""Erasing for real: the tables are copied without what is forgotten, the old ones unlinked, the rest proved.
+
+Lance's own delete leaves a row readable in its data file, its words in index dictionaries and its id
+in transaction files. So nothing is deleted in place: the rows that stay are written to new tables
+with new indexes, one commit in the side store makes those the store, and the old directories go as
+a whole. Stopped at any point, the next writer begins again; readers never see what is being erased.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memcli.store.engine import Table, quoted
+from memcli.store.lance import LanceStore, build_indexes, key_id, schema, to_rows, to_table
+from memcli.store.side import Side
+from memcli.types import Filters, Millis, Proof, Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Rows in one commit of the copy: large, so that the new table needs no compaction.
+_COPY_ROWS = 50_000
+_CHUNK_BYTES = 1 << 20
+# Shorter pieces of a text stand in other texts by chance and prove nothing.
+_NEEDLE_CHARS = 12
+
+
+def erase(store: LanceStore, side: Side, records: Sequence[Record], *, at: Millis) -> None:
+    """Erase these memories from every byte of the store. The writers' lock is held.
+
+    Raises:
+        StoreError: the disk is full or cannot be written: the memories stay hidden from every answer
+            and the next writing command goes on.
+    """
+    origins = store.origins([record.id for record in records])
+    hashes = [text for origin in origins.values() for text in (origin.place, origin.said) if text]
+    side.begin_erase([record.id for record in records], origins=hashes, at=at)
+    finish(store, side, now=at)
+
+
+def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
+    """Carry through what an erase has begun, now or in a process that died. The writers' lock is held."""
+    store.refresh()
+    gone = store.state.erasing
+    if gone or store.state.rebuild:
+        _replace_tables(store, side, gone, now=now)
+    _drop_left_over(store)
+    if gone:
+        side.finish_erase(sorted(gone))
+        store.refresh()
+
+
+def _replace_tables(store: LanceStore, side: Side, gone: frozenset[str], *, now: Millis) -> None:
+    state = store.state
+    memories = None
+    if state.memories is not None:
+        patched = _without_pointers(store, gone, now=now)
+        memories = _copy_memories(store, side, gone, patched)
+    vectors = {name: _copy_vectors(store, side, table, gone) for name, table in state.vectors.items()}
+    side.point_to(memories=memories, vectors=vectors, embedder=state.embedder, rebuilt=True)
+    store.refresh()
+
+
+def _without_pointers(store: LanceStore, gone: frozenset[str], *, now: Millis) -> list[Record]:
+    """The memories that point to an erased one, as they are without the pointer."""
+    if not gone:
+        return []
+    ids = ", ".join(quoted(id_) for id_ in sorted(gone))
+    pointing = " OR ".join(
+        [f"superseded_by IN ({ids})"]
+        + [f"array_has_any({column}, [{ids}])" for column in ("supersedes", "derived_from")]
+    )
+    records = store.scan(Filters(with_hidden=True), now=now, order=(), extra=pointing)
+    return [_unpointed(record, gone) for record in records]
+
+
+def _unpointed(record: Record, gone: frozenset[str]) -> Record:
+    left = tuple(id_ for id_ in record.derived_from if id_ not in gone)
+    return replace(
+        record,
+        superseded_by=None if record.superseded_by in gone else record.superseded_by,
+        valid_to=None if record.superseded_by in gone else record.valid_to,
+        supersedes=tuple(id_ for id_ in record.supersedes if id_ not in gone),
+        derived_from=left,
+        # It still tells what the erased one told: hidden until it is made anew from what is left.
+        retired=record.retired or left != record.derived_from,
+    )
+
+
+def _copy_memories(store: LanceStore, side: Side, gone: frozenset[str], patched: Sequence[Record]) -> str:
+    old = store.table(store.state.memories or "")
+    name = f"memories_{side.next_number()}"
+    new = store.database.create(name, schema())
+    changed = {record.id for record in patched}
+    _append(
+        new, _filtered(old, [field for field in schema().names if field in old.columns()], gone | changed)
+    )
+    if patched:
+        origins = store.origins([record.id for record in patched])
+        new.add(to_table([row for record in patched for row in to_rows(record, origins.get(record.id))]))
+    build_indexes(new)
+    return name
+
+
+def _copy_vectors(store: LanceStore, side: Side, old_name: str, gone: frozenset[str]) -> str:
+    old = store.table(old_name)
+    name = f"vectors_{side.next_number()}"
+    new = store.database.create(name, old.schema())
+    _append(new, _filtered(old, ["key", "vector"], gone))
+    return name
+
+
+def _filtered(table: Table, columns: Sequence[str], gone: Iterable[str]) -> Iterator[pa.RecordBatch]:
+    """Every row but those of the memories in `gone`."""
+    import pyarrow as pa
+
+    out = set(gone)
+    for batch in table.scan(columns):
+        kept = [key_id(key) not in out for key in batch.column("key").to_pylist()]
+        yield batch if all(kept) else batch.filter(pa.array(kept))
+
+
+def _append(table: Table, batches: Iterator[pa.RecordBatch]) -> None:
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= _COPY_ROWS:
+            table.add(pa.Table.from_batches(held))
+            held, rows = [], 0
+    if rows:
+        table.add(pa.Table.from_batches(held))
+
+
+def _drop_left_over(store: LanceStore) -> None:
+    """Unlink tables that are not the store: replaced ones, and copies that a dead process left."""
+    used = set(store.in_use())
+    for name in store.database.table_names():
+        if name not in used:
+            store.forget_handle(name)
+            store.database.drop(name)
+
+
+# --- the proof ------------------------------------------------------------------------------------
+
+
+def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, now: Millis) -> Proof:
+    """Look for what was forgotten in every byte, every decoded row of every version and every index.
+
+    A piece of a forgotten text that a living memory holds too is no trace and is not looked for.
+    """
+    needles = _needles(store, forgotten, now=now)
+    ids = {record.id for record in forgotten}
+    files, size, traces = _scan_files(directory, [*needles, *ids])
+    rows = words_asked = 0
+    if store.state.memories:
+        table = store.table(store.state.memories)
+        for version in table.at_every_version():
+            for batch in version.scan(schema().names):
+                for row in batch.to_pylist():
+                    rows += 1
+                    told = "\n".join(str(value) for value in row.values() if value)
+                    traces += row["id"] in ids or any(needle in told for needle in needles)
+        words_asked, found = _ask_indexes(table, forgotten, store, now=now)
+        traces += found
+    for name in store.state.vectors.values():
+        for version in store.table(name).at_every_version():
+            for batch in version.scan(["key"]):
+                rows += batch.num_rows
+                traces += sum(key_id(key) in ids for key in batch.column(0).to_pylist())
+    return Proof(
+        files_scanned=files,
+        bytes_scanned=size,
+        rows_decoded=rows,
+        words_asked=words_asked,
+        traces=traces,
+    )
+
+
+def _needles(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> list[str]:
+    pieces = {piece for record in forgotten for piece in _pieces(record.text)}
+    for record in store.scan(Filters(with_hidden=True), now=now, order=()):
+        pieces = {piece for piece in pieces if piece not in record.text}
+        if not pieces:
+            break
+    return sorted(pieces)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    yield text
+    for line in text.split("\n"):
+        for start in range(0, len(line), 40):
+            piece = line[start : start + 40].strip()
+            if len(piece) >= _NEEDLE_CHARS:
+                yield piece
+
+
+def _scan_files(directory: Path, needles: Sequence[str]) -> tuple[int, int, int]:
+    patterns = [needle.encode(code) for needle in needles if needle for code in ("utf-8", "utf-16-le")]
+    longest = max(map(len, patterns), default=0)
+    files = size = traces = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = Path(folder, name)
+            if not path.is_file():
+                continue
+            files += 1
+            found: set[bytes] = set()
+            tail = b""
+            with path.open("rb") as stream:
+                while chunk := stream.read(_CHUNK_BYTES):
+                    size += len(chunk)
+                    window = tail + chunk
+                    found.update(pattern for pattern in patterns if pattern in window)
+                    tail = window[-longest:] if longest else b""
+            traces += len(found)
+    return files, size, traces
+
+
+def _ask_indexes(
+    table: Table, forgotten: Sequence[Record], store: LanceStore, *, now: Millis
+) -> tuple[int, int]:
+    """Ask both indexes for the words that only the forgotten texts held: (asked, found)."""
+    from memcli.passages import terms
+    from memcli.store.engine import run
+
+    words = {word for record in forgotten for word in terms(record.text)}
+    for record in store.scan(Filters(with_hidden=True), now=now, order=()):
+        if not words:
+            break
+        words -= set(terms(f"{record.name or ''} {record.text}"))
+    # A word counts as found only when the row it leads to is a forgotten one: an index may stem
+    # or split words otherwise than we do, and then leads to a living memory.
+    ids = {record.id for record in forgotten}
+    found = 0
+    for word in sorted(words):
+        for column in ("words", "grams"):
+            rows = run(table.match(word, column, columns=["id"], limit=50))
+            found += any(row["id"] in ids for row in rows)
+    return len(words), found

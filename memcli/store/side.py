@@ -1,0 +1,368 @@
+"""The side store: what is transactional and small, in SQLite.
+
+It says which Lance tables are the store (so that replacing them is one commit), which memories are
+being erased (hidden from every reader from that moment), and keeps tombstones, journal and events.
+Journal rows hold texts, for undo; `secure_delete` and the checkpoint after an erase leave no byte of them.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memcli.errors import StoreError
+from memcli.types import Millis
+
+# Append only: a store of version N is brought up by the scripts from N on. What changes the columns of
+# the Lance tables adds `INSERT INTO meta VALUES ('rebuild', '1')`: the next writer copies them anew.
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE tombstones (origin TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE erasing (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE files (digest TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE journal (
+        seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at INTEGER NOT NULL,
+        command TEXT NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL, before TEXT
+    );
+    CREATE INDEX journal_id ON journal (id);
+    CREATE INDEX journal_entry ON journal (entry);
+    CREATE TABLE recalled (id TEXT PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE events (
+        seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL,
+        hits INTEGER NOT NULL, took_ms INTEGER NOT NULL, tokens INTEGER NOT NULL
+    );
+    """,
+)
+SCHEMA_VERSION = len(MIGRATIONS)
+
+_JOURNAL_ENTRIES = 500
+_JOURNAL_DAYS = 30
+_EVENTS_KEPT = 10_000
+_DAY_MS = 86_400_000
+# Variables in one SQL statement; SQLite's own limit is higher on every build since 3.32.
+_AT_ONCE = 900
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a reader has to know: which tables are the store now, and what not to show."""
+
+    generation: int = 0
+    key: bytes = b""
+    """The key of this store's hashes (ids, origins)."""
+    memories: str | None = None
+    """The table of memories; None before the first one is stored."""
+    vectors: Mapping[str, str] = field(default_factory=dict)
+    """The vector table of each embedder that the store has vectors of."""
+    embedder: str | None = None
+    """The embedder that questions are asked with."""
+    erasing: frozenset[str] = frozenset()
+    rebuild: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recalls:
+    """How recall has done since events are kept; times in milliseconds."""
+
+    count: int
+    hit_rate: float | None
+    p50_ms: int | None
+    p95_ms: int | None
+    injected_tokens: int
+
+
+class Side:
+    """One open side store. Writing methods need the writers' lock, except `note_recall`."""
+
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self.path = path
+        with self._translated():
+            self._db = _connect(path, writable=writable)
+            version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+            if version > SCHEMA_VERSION:
+                raise StoreError(
+                    f"this store was written by a newer memcli (schema {version}, ours is {SCHEMA_VERSION})",
+                    "update memcli; nothing was touched",
+                )
+            if writable and version < SCHEMA_VERSION:
+                self._migrate(version)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _translation(self.path, error) from error
+
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it or nothing."""
+        with self._translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _migrate(self, version: int) -> None:
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            # executescript would commit first; one transaction holds the script and its number.
+            with self._change() as db:
+                # Another process may have migrated while this one waited.
+                if int(db.execute("PRAGMA user_version").fetchone()[0]) >= number:
+                    continue
+                for statement in script.split(";"):
+                    if statement.strip():
+                        db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number}")
+        with self._change() as db:
+            db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(32),))
+
+    # --- state ------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """What the store is at this moment, read in one snapshot."""
+        with self._translated():
+            self._db.execute("BEGIN")
+            try:
+                meta = dict(self._db.execute("SELECT key, value FROM meta"))
+                erasing = frozenset(row[0] for row in self._db.execute("SELECT id FROM erasing"))
+            finally:
+                self._db.execute("ROLLBACK")
+        return State(
+            generation=int(meta.get("generation", 0)),
+            key=bytes.fromhex(meta.get("key", "")),
+            memories=meta.get("memories"),
+            vectors=json.loads(meta.get("vectors", "{}")),
+            embedder=meta.get("embedder"),
+            erasing=erasing,
+            rebuild="rebuild" in meta,
+        )
+
+    def generation(self) -> int:
+        """A number that grows with every change of tables and every erase."""
+        with self._translated():
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+        return int(row[0]) if row else 0
+
+    def point_to(
+        self, *, memories: str | None, vectors: Mapping[str, str], embedder: str | None, rebuilt: bool = False
+    ) -> None:
+        """Make these tables the store, in one commit."""
+        with self._change() as db:
+            values = {"memories": memories, "vectors": json.dumps(dict(vectors)), "embedder": embedder}
+            for key, value in values.items():
+                if value is None:
+                    db.execute("DELETE FROM meta WHERE key = ?", (key,))
+                else:
+                    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+            if rebuilt:
+                db.execute("DELETE FROM meta WHERE key = 'rebuild'")
+            _bump(db, "generation")
+
+    def next_number(self) -> int:
+        """A number never given before, for the name of a table."""
+        with self._change() as db:
+            return _bump(db, "tables")
+
+    def count_commits(self, commits: int) -> int:
+        """Add to the commits since the last compaction, and return them."""
+        with self._change() as db:
+            return _bump(db, "commits", by=commits)
+
+    def reset_commits(self) -> None:
+        """Begin to count again: the store is compact."""
+        with self._change() as db:
+            db.execute("DELETE FROM meta WHERE key = 'commits'")
+
+    # --- erasing ----------------------------------------------------------------------------------
+
+    def begin_erase(self, ids: Iterable[str], *, origins: Iterable[str], at: Millis) -> None:
+        """From here on no reader shows `ids`, and no import brings back `origins`."""
+        with self._change() as db:
+            db.executemany("INSERT OR IGNORE INTO erasing VALUES (?)", [(id_,) for id_ in ids])
+            db.executemany(
+                "INSERT OR REPLACE INTO tombstones VALUES (?, ?)", [(origin, at) for origin in origins]
+            )
+            _bump(db, "generation")
+
+    def finish_erase(self, ids: Sequence[str]) -> None:
+        """Purge what the side store holds of `ids`, from its free pages and its log too."""
+        with self._change() as db:
+            for part in _parts(ids):
+                marks = ",".join("?" * len(part))
+                db.execute(f"DELETE FROM journal WHERE id IN ({marks})", part)
+                db.execute(f"DELETE FROM recalled WHERE id IN ({marks})", part)
+                db.execute(f"DELETE FROM erasing WHERE id IN ({marks})", part)
+            _bump(db, "generation")
+        with self._translated():
+            # The log still holds the pages as they were; TRUNCATE writes it back and empties it.
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def buried(self, origins: Sequence[str]) -> set[str]:
+        """Which of these origins have a tombstone."""
+        return self._known("SELECT origin FROM tombstones WHERE origin IN ({})", origins)
+
+    def lift_tombstones(self, origins: Sequence[str]) -> None:
+        """Let these origins in again: the person asked for it."""
+        with self._change() as db:
+            db.executemany("DELETE FROM tombstones WHERE origin = ?", [(origin,) for origin in origins])
+
+    def tombstones(self) -> int:
+        """How many origins are kept out."""
+        with self._translated():
+            return int(self._db.execute("SELECT count(*) FROM tombstones").fetchone()[0])
+
+    # --- files that have been imported ------------------------------------------------------------
+
+    def place_of_file(self, digest: str) -> str | None:
+        """The conversation that a file of this content was imported as."""
+        with self._translated():
+            row = self._db.execute("SELECT place FROM files WHERE digest = ?", (digest,)).fetchone()
+        return row[0] if row else None
+
+    def is_place(self, place: str) -> bool:
+        """Whether a file was imported as this conversation."""
+        with self._translated():
+            return self._db.execute("SELECT 1 FROM files WHERE place = ?", (place,)).fetchone() is not None
+
+    def note_file(self, digest: str, place: str) -> None:
+        """Remember what a file was imported as, so that a moved copy is known again."""
+        with self._change() as db:
+            db.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, place))
+
+    # --- journal ----------------------------------------------------------------------------------
+
+    def journal(
+        self, command: str, steps: Sequence[tuple[str, str, Mapping[str, Any] | None]], *, at: Millis
+    ) -> int:
+        """Keep what a command did: (action, id, the record before as JSON or None). Returns the entry."""
+        with self._change() as db:
+            entry = _bump(db, "entries")
+            db.executemany(
+                "INSERT INTO journal (entry, at, command, action, id, before) VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (entry, at, command, action, id_, None if before is None else json.dumps(before))
+                    for action, id_, before in steps
+                ],
+            )
+            db.execute(
+                "DELETE FROM journal WHERE entry <= ? OR at < ?",
+                (entry - _JOURNAL_ENTRIES, at - _JOURNAL_DAYS * _DAY_MS),
+            )
+        return entry
+
+    # --- events: ids, times and counts, never words -----------------------------------------------
+
+    def note_recall(self, ids: Sequence[str], *, at: Millis, took_ms: int, tokens: int) -> None:
+        """What a recall gave. Called after the answer is out."""
+        with self._change() as db:
+            db.execute(
+                "INSERT INTO events (at, kind, hits, took_ms, tokens) VALUES (?, 'recall', ?, ?, ?)",
+                (at, len(ids), took_ms, tokens),
+            )
+            db.executemany(
+                "INSERT INTO recalled VALUES (?, 1, ?) "
+                "ON CONFLICT (id) DO UPDATE SET count = count + 1, last = excluded.last",
+                [(id_, at) for id_ in ids],
+            )
+            # An erase may have gone by between the answer and this note.
+            db.execute("DELETE FROM recalled WHERE id IN (SELECT id FROM erasing)")
+            db.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (_EVENTS_KEPT,))
+
+    def recalled(self, id_: str) -> tuple[int, Millis | None]:
+        """How often a memory came back, and when last."""
+        with self._translated():
+            row = self._db.execute("SELECT count, last FROM recalled WHERE id = ?", (id_,)).fetchone()
+        return (int(row[0]), int(row[1])) if row else (0, None)
+
+    def recalls(self) -> Recalls:
+        """Figures over the events that are kept."""
+        with self._translated():
+            rows = self._db.execute(
+                "SELECT took_ms, hits > 0, tokens FROM events WHERE kind = 'recall' ORDER BY took_ms"
+            ).fetchall()
+        if not rows:
+            return Recalls(count=0, hit_rate=None, p50_ms=None, p95_ms=None, injected_tokens=0)
+        last = len(rows) - 1
+        return Recalls(
+            count=len(rows),
+            hit_rate=round(sum(row[1] for row in rows) / len(rows), 4),
+            p50_ms=rows[last // 2][0],
+            p95_ms=rows[int(last * 0.95)][0],
+            injected_tokens=sum(row[2] for row in rows),
+        )
+
+    # --- checking ---------------------------------------------------------------------------------
+
+    def check(self) -> str | None:
+        """What SQLite finds wrong with its own file; None when all is well."""
+        with self._translated():
+            found = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        return None if found == "ok" else found
+
+    def _known(self, sql: str, values: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        with self._translated():
+            for part in _parts(values):
+                found.update(row[0] for row in self._db.execute(sql.format(",".join("?" * len(part))), part))
+        return found
+
+
+def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+    if writable:
+        # Its mode decides that of the log files beside it.
+        path.touch(mode=0o600, exist_ok=True)
+        db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        return db
+    db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5, isolation_level=None)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        # On a read-only disk the log's shared memory cannot be made; nobody else can be writing either.
+        db.close()
+        db = sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True, isolation_level=None)
+    return db
+
+
+def _bump(db: sqlite3.Connection, name: str, *, by: int = 1) -> int:
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()
+    value = (int(row[0]) if row else 0) + by
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, str(value)))
+    return value
+
+
+def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _AT_ONCE):
+        yield values[start : start + _AT_ONCE]
+
+
+def _translation(path: Path, error: sqlite3.Error) -> StoreError:
+    told = str(error)
+    if "full" in told:
+        return StoreError(
+            "the disk is full", "free some space and run the command again; nothing that was stored is lost"
+        )
+    if "readonly" in told or "unable to open" in told:
+        return StoreError(
+            f"{path} cannot be opened for writing", "check the permissions of the data directory"
+        )
+    if "locked" in told:
+        return StoreError("the store is locked by another program", f"see which program holds {path}")
+    return StoreError(f"{path} is damaged ({told})", "run `memcli doctor`")

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.importers.records import MAX_DEPTH, first_values, is_whole_json, records
+from memcli.types import BadLine, Notice
+
+from .reading import source_of
+
+
+def read_all(data: bytes | str) -> list[object]:
+    return list(records(source_of(data), encoding=None))
+
+
+def nested(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+def test_line_number_is_where_the_value_begins() -> None:
+    assert read_all('\n{"a":1}\n\n{"a":2}') == [(2, {"a": 1}), (4, {"a": 2})]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"a":1,}', "at column"),
+        ("{'a':1}", "at column 2"),
+        ('{"a":"\\x"}', "invalid \\escape at column 7"),
+        ('{"a":"tab\there"}', "invalid control character at column 10"),
+        ('{"a":1} rest', "extra data at column 9"),
+        (nested(MAX_DEPTH + 2), "nested too deeply"),
+        (nested(100_000), "nested too deeply"),
+        ('{"a":%s}' % ("9" * 10_000), "a number has too many digits"),
+        ('{"a":"\x00"}', "invalid control character"),
+    ],
+    ids=["comma", "quotes", "escape", "control", "rest", "deep", "deeper", "digits", "nul"],
+)
+def test_damaged_line_is_reported_and_the_next_one_is_read(line: str, why: str) -> None:
+    *bad, good = read_all(f'{line}\n{{"b":2}}\n')
+    assert good == (2, {"b": 2})
+    assert isinstance(bad[-1], BadLine)
+    assert bad[-1].number == 1
+    assert why in bad[-1].why
+
+
+def test_nesting_that_is_not_too_deep_is_read() -> None:
+    assert read_all(nested(MAX_DEPTH) + "\n") == [(1, json.loads(nested(MAX_DEPTH)))]
+
+
+def test_unfinished_last_line_is_called_incomplete() -> None:
+    good, bad, notice = read_all('{"a":1}\n{"a":')
+    assert good == (1, {"a": 1})
+    assert isinstance(bad, BadLine)
+    assert bad.why.startswith("incomplete")
+    assert isinstance(notice, Notice)
+
+
+def test_bad_last_line_without_line_end_is_not_called_incomplete() -> None:
+    (bad,) = read_all("{'a':1}")
+    assert isinstance(bad, BadLine)
+    assert not bad.why.startswith("incomplete")
+
+
+def test_record_before_the_damage_on_its_line_is_kept() -> None:
+    good, bad, _ = read_all('{"a":1}{"a":')
+    assert good == (1, {"a": 1})
+    assert isinstance(bad, BadLine)
+
+
+def test_not_a_number_becomes_null() -> None:
+    assert read_all('{"a":[NaN,-Infinity,1e999,1.5]}\n') == [(1, {"a": [None, None, None, 1.5]})]
+
+
+def test_line_of_another_encoding_is_bad_alone() -> None:
+    lines = ['{"a":"é"}'.encode(), '{"a":"é"}'.encode("latin-1"), b'{"a":1}']
+    assert read_all(b"\n".join(lines)) == [(1, {"a": "é"}), BadLine(2, "not utf-8 at byte 7"), (3, {"a": 1})]
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2])
+@pytest.mark.parametrize("shape", ["array", "objects"])
+@given(
+    values=st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none(), min_size=1), min_size=2)
+)
+def test_whole_json_gives_each_of_its_elements(
+    shape: str, indent: int | None, values: list[dict[str, str]]
+) -> None:
+    if shape == "array":
+        data = json.dumps(values, indent=indent)
+    else:
+        data = "\n".join(json.dumps(value, indent=indent) for value in values)
+    read = [item[1] for item in read_all(data) if isinstance(item, tuple)]
+    assert json.dumps(read) == json.dumps(values).replace("\\u0000", "\\ufffd") or "\\ud" in json.dumps(
+        values
+    )
+
+
+def test_elements_of_an_array_come_with_their_lines_and_damage_stays_in_its_element() -> None:
+    data = '[\n{"a":1},\n{"a":oops},\n3, {"a":\n[4]}\n]\n'
+    found = read_all(data)
+    assert found == [
+        (2, {"a": 1}),
+        BadLine(3, "expecting value at column 6"),
+        (4, 3),
+        (4, {"a": [4]}),
+    ]
+
+
+def test_array_is_streamed() -> None:
+    source = source_of("[" + ",".join(['{"a":"%s"}' % ("x" * 1000)] * 5000) + "]\n\n")
+    first = next(records(source, encoding=None))
+    assert first == (1, {"a": "x" * 1000})
+    assert source.size is not None
+    assert source.bytes_read < source.size
+
+
+@pytest.mark.parametrize(
+    ("head", "is_whole"),
+    [
+        ('{"a":1}\n{"a":2}\n', False),
+        ('{"a":1}', False),
+        ('[{"a":1},\n{"a":2}]', True),
+        ('[{"a":1}]\n', True),
+        ("[\n", True),
+        ('{\n "a": 1\n}', True),
+        ('{"messages": [\n  {"a": 1\n', True),
+        ('{"a":1,\n{"a":2}\n', False),
+        ('{"a":"cut\n{"a":2}\n', False),
+        ('[INFO] log\n{"a":2}\n', False),
+        ("[1]\n[2]\n", False),
+    ],
+)
+def test_whole_json_is_told_from_lines(head: str, is_whole: bool) -> None:
+    assert is_whole_json(head) is is_whole
+
+
+@given(st.data())
+def test_beginning_of_a_value_has_a_prefix_of_its_keys(data: st.DataObject) -> None:
+    value = {"title": 'a, [b] "{', "mapping": {"x": {"parts": ["one", "two"]}}, "last": 1}
+    text = json.dumps(value)
+    (start,) = first_values(text[: data.draw(st.integers(1, len(text)))])
+    assert list(value)[: len(start)] == list(start)
+
+
+def test_beginning_of_a_huge_element_shows_its_keys() -> None:
+    assert first_values('[{"title": "t", "mapping": {"a": {"text": "' + "x" * 100) == [
+        {"title": "t", "mapping": {"a": {}}}
+    ]

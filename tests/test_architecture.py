@@ -1,0 +1,92 @@
+"""The house: who imports whom, how a module begins, what a light start loads."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import memcli
+
+LINE = """
+__main__ → cli → serve → mcp → doctor → chat → memory → export → models → store → inject → rank → lifecycle
+→ about → extract → passages → importers → redact → config → record_json → times → types → errors
+"""
+STATIONS = LINE.replace("→", "").split()
+
+HOUSE = Path(memcli.__file__).parent
+SOURCES = {path.relative_to(HOUSE.parent).as_posix(): path.read_text("utf-8") for path in HOUSE.rglob("*.py")}
+PLACED = sorted(SOURCES.keys() - {"memcli/__init__.py"})
+
+HEAVY = {
+    "lancedb",
+    "pyarrow",
+    "numpy",
+    "ollama",
+    "httpx",
+    "pydantic",
+    "rich",
+    "fastapi",
+    "mcp",
+    "prompt_toolkit",
+}
+
+
+def imported(source: str) -> Iterator[str]:
+    """The full name of whatever a module of the house imports from it, also inside functions."""
+    parts = source.removesuffix(".py").split("/")
+    for node in ast.walk(ast.parse(SOURCES[source])):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            package = parts[: -node.level] if node.level else []
+            names = [".".join([*package, *filter(None, [node.module, alias.name])]) for alias in node.names]
+        yield from (name for name in names if name.startswith("memcli.") and name != "memcli.__version__")
+
+
+@pytest.mark.parametrize("source", PLACED)
+def test_a_module_imports_only_what_stands_to_its_right(source: str) -> None:
+    # From its own place on: the modules of one package may import each other.
+    allowed = STATIONS[STATIONS.index(Path(source).parts[1].removesuffix(".py")) :]
+    assert [name for name in imported(source) if name.split(".")[1] not in allowed] == []
+
+
+@pytest.mark.parametrize("source", sorted(SOURCES))
+def test_the_first_line_of_a_module_says_its_job(source: str) -> None:
+    first = SOURCES[source].partition("\n")[0]
+    assert first.startswith('"""')
+    assert first.rstrip('"').endswith(".")
+
+
+@pytest.mark.parametrize("source", sorted(SOURCES.keys() - {"memcli/__main__.py"}))
+def test_only_main_catches_every_exception(source: str) -> None:
+    handlers = [node for node in ast.walk(ast.parse(SOURCES[source])) if isinstance(node, ast.ExceptHandler)]
+    caught = [
+        name.id
+        for node in handlers
+        if node.type
+        for name in ast.walk(node.type)
+        if isinstance(name, ast.Name)
+    ]
+    assert all(handler.type for handler in handlers)
+    assert "Exception" not in caught
+
+
+@pytest.mark.usefixtures("home")
+def test_help_loads_no_heavy_library() -> None:
+    program = (
+        "import atexit, json, runpy, sys\n"
+        "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
+        "sys.argv = ['memcli', '--help']\n"
+        "runpy.run_module('memcli', run_name='__main__', alter_sys=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "Usage" in done.stdout
+    assert HEAVY & set(json.loads(done.stderr.splitlines()[-1])) == set()

@@ -1,0 +1,311 @@
+"""What answers comes first, says why, and nothing is told when nothing is relevant."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.rank import rank, relevant
+from memcli.types import Candidate, Hit, Record
+
+DAY = 86_400_000
+NOON = 1_795_608_000_000  # 2026-11-25T12:00Z
+
+
+def candidate(
+    text: str, *, cosine: float | None = None, passage: str | None = None, ordinal: int = 0, **fields: Any
+) -> Candidate:
+    fields = {"id": text, "kind": "episode", "priority": "P2"} | fields
+    chunks = 1 if passage is None else 9
+    return Candidate(Record(text=text, **fields), passage or text, ordinal, chunks, cosine, None)
+
+
+def ask(question: str, candidates: Sequence[Candidate], *, k: int = 10, total_rows: int = 100) -> list[Hit]:
+    return rank(question, candidates, k=k, total_rows=total_rows)
+
+
+def ids(hits: Sequence[Hit]) -> list[str]:
+    return [hit.record.id for hit in hits]
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def test_no_candidates_give_no_hits() -> None:
+    assert ask("Where is the key?", []) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "others"),
+    [
+        ("INV-20260917", "Invoice INV-20260917 was paid.", ["Invoice INV-20260918 was not.", "20260917"]),
+        ("E0502 in which file?", "It died with `error[E0502]` in ring.rs.", ["It died in which year?"]),
+        ("Who plays the cello?", "My sister is playing cello.", ["Who is it?", "He plays the flute."]),
+        ("谁帮我改了演示文稿？", "小周帮我改好了演示文稿。", ["小李又迟到了。", "谁知道呢？"]),
+        ("rolling_median", "def rolling_median(xs): ...", ["def rolling_mean(xs): ...", "median"]),
+    ],
+)
+def test_memory_that_holds_the_question_s_words_is_first(
+    question: str, answer: str, others: list[str]
+) -> None:
+    hits = ask(question, [candidate(text) for text in [*others, answer]])
+    assert hits[0].record.text == answer
+
+
+def test_rare_word_counts_more_than_a_frequent_one() -> None:
+    diary = [candidate(f"Garden diary {day}: watered the beans") for day in range(40)]
+    hits = ask("beans in the diary of slugs", [*diary, candidate("The slugs came")])
+    assert hits[0].record.text == "The slugs came"
+
+
+def test_vector_decides_where_no_word_is_shared() -> None:
+    near, far = candidate("我对花生过敏。", cosine=0.8), candidate("电梯坏了。", cosine=0.7)
+    assert ids(ask("What am I allergic to?", [far, near])) == ["我对花生过敏。", "电梯坏了。"]
+
+
+def test_words_outweigh_a_slightly_better_vector() -> None:
+    candidates = [
+        candidate("A hymn about keys", cosine=0.86),
+        candidate("The spare key of the shed is under the hive", cosine=0.85),
+        candidate("Something else", cosine=0.70),
+    ]
+    assert ask("Where is the spare key of the shed?", candidates)[0].record.text.startswith("The spare")
+
+
+def test_question_of_stop_words_is_answered_by_them() -> None:
+    assert ids(ask("Who are you?", [candidate("nobody"), candidate("you are who you are")]))[0].startswith(
+        "you"
+    )
+
+
+def test_long_passage_ranks_below_a_short_one_with_the_same_words() -> None:
+    long = "The key is here. " + "Nothing more of interest was said. " * 18
+    assert ids(ask("key", [candidate(long), candidate("The key is here. ")])) == ["The key is here. ", long]
+
+
+def test_date_of_a_memory_is_found_by_its_words() -> None:
+    then = candidate("Blood pressure 141/92", created_at=NOON)
+    other = candidate("Blood pressure 128/84", created_at=NOON - 5 * DAY)
+    assert ids(ask("blood pressure on 25 November", [other, then]))[0] == "Blood pressure 141/92"
+
+
+def test_speaker_is_found_by_name() -> None:
+    said = [candidate("I like it.", id=name, name=name) for name in ("Ann", "Bob")]
+    assert ids(ask("What does Bob like?", said))[0] == "Bob"
+
+
+def test_assistant_stands_below_the_person() -> None:
+    said = [candidate("tea in the morning", id=role, role=role) for role in ("assistant", "user")]
+    assert ids(ask("tea", said)) == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    "question", ["Which tea did you recommend?", "What tea have you suggested?", "你给我推荐过什么tea"]
+)
+def test_assistant_stands_first_when_it_is_asked_for(question: str) -> None:
+    said = [candidate("tea in the morning", id=role, role=role) for role in ("user", "assistant")]
+    assert ids(ask(question, said)) == ["assistant", "user"]
+
+
+def test_named_other_side_is_a_person() -> None:
+    said = candidate("tea", role="assistant", name="John")
+    assert ask("tea", [said])[0].parts["role"] == 0
+
+
+def test_equal_scores_are_ordered_by_newest_then_id() -> None:
+    ages = [("c", None), ("b", 1), ("d", 2), ("a", 1)]
+    same = [candidate("the same words", id=id_, created_at=at) for id_, at in ages]
+    expected = ["d", "a", "b", "c"]
+    assert ids(ask("unrelated", same)) == ids(ask("unrelated", same[::-1])) == expected
+
+
+def test_same_text_twice_stays_twice() -> None:
+    assert len(ask("tea", [candidate("tea", id="one"), candidate("tea", id="two")])) == 2
+
+
+def test_at_most_k_hits() -> None:
+    assert len(ask("tea", [candidate(f"tea {n}") for n in range(20)], k=3)) == 3
+
+
+# --- long texts -----------------------------------------------------------------------------------
+
+
+def test_long_text_is_one_hit_with_its_best_passage() -> None:
+    passages = ["Minutes of May.", "The spare key is under the hive.", "Minutes of June."]
+    chunks = [candidate("all", passage=passage, ordinal=n) for n, passage in enumerate(passages)]
+    [hit] = ask("Where is the spare key?", chunks)
+    assert hit.excerpt == "The spare key is under the hive."
+
+
+def test_short_text_has_no_excerpt() -> None:
+    assert ask("tea", [candidate("tea")])[0].excerpt is None
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+OLD = candidate("I drink espresso coffee", id="old", superseded_by="mid", valid_to=1)
+MID = candidate("I drink decaf", id="mid", superseded_by="new", supersedes=("old",))
+NEW = candidate("Green tea now", id="new", supersedes=("mid",))
+
+
+def test_newer_takes_the_place_of_what_it_replaced() -> None:
+    other = candidate("coffee cup", id="other")
+    assert ids(ask("espresso coffee", [OLD, MID, other, NEW])) == ["new", "mid", "old", "other"]
+
+
+def test_lift_of_an_update_is_among_the_parts() -> None:
+    newest, *_, oldest = ask("espresso coffee", [OLD, MID, NEW])
+    assert newest.score == pytest.approx(oldest.score)
+    assert newest.parts["update"] > 0
+
+
+def test_replaced_memory_keeps_its_place_below() -> None:
+    assert ids(ask("green tea", [OLD, NEW, candidate("green cup", id="other")])) == ["new", "other", "old"]
+
+
+def test_superseded_memory_without_its_successor_stays() -> None:
+    assert ids(ask("espresso", [OLD])) == ["old"]
+
+
+def test_memories_that_replace_each_other_all_stay() -> None:
+    circle = [candidate("tea", id="a", superseded_by="b"), candidate("tea", id="b", superseded_by="a")]
+    assert sorted(ids(ask("tea", circle))) == ["a", "b"]
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+WORDS = st.lists(st.sampled_from(("tea", "key", "the", "茶", "钥匙", "2.3.1", "E0502", "may")), max_size=12)
+CANDIDATES = st.lists(
+    st.builds(
+        lambda id_, words, cosine, role, newer: candidate(
+            " ".join(words), id=id_, cosine=cosine, role=role, superseded_by=newer
+        ),
+        st.sampled_from("abcdefgh"),
+        WORDS,
+        st.none() | st.floats(-1, 1),
+        st.sampled_from(["user", "assistant"]),
+        st.none() | st.sampled_from("abcdefgh"),
+    ),
+    max_size=12,
+)
+
+
+@given(st.text(max_size=40) | WORDS.map(" ".join), CANDIDATES, st.integers(0, 10**6))
+def test_score_is_the_sum_of_its_parts_within_0_and_1(
+    question: str, candidates: list[Candidate], total_rows: int
+) -> None:
+    hits = ask(question, candidates, total_rows=total_rows)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert hit.score == pytest.approx(min(max(sum(hit.parts.values()), 0), 1))
+
+
+@given(WORDS.map(" ".join), CANDIDATES)
+def test_every_memory_is_one_hit(question: str, candidates: list[Candidate]) -> None:
+    assert sorted(ids(ask(question, candidates, k=99))) == sorted({each.record.id for each in candidates})
+
+
+def test_parts_are_named() -> None:
+    [hit] = ask("tea", [candidate("tea", cosine=0.8)])
+    assert {"dense", "keyword", "role", "priority", "recency", "time"} <= hit.parts.keys()
+
+
+def test_six_hundred_candidates_are_ranked_in_milliseconds() -> None:
+    chance = random.Random(7)
+    words = [f"word{n}" for n in range(3000)]
+    candidates = [
+        candidate(" ".join(chance.choices(words, k=35)), cosine=chance.random(), created_at=NOON)
+        for _ in range(600)
+    ]
+    question = "word1 word2 word3 word4 word5 word6 word7 word8"
+    took = []
+    for _ in range(5):
+        began = time.process_time()
+        ask(question, candidates, total_rows=10_000)
+        took.append(time.process_time() - began)
+    assert min(took) < 0.05
+
+
+# --- relevance ------------------------------------------------------------------------------------
+
+EVERYDAY = [
+    ("The lift was broken again, so I carried the shopping up.", 0.74),
+    ("My sister practises the cello every evening.", 0.73),
+    ("I found the old camping stove in the garage.", 0.75),
+    ("Octopus skin can change texture.", 0.72),
+    ("The ring road was closed by a marathon.", 0.74),
+    ("Invoice 17 was paid on 2 October.", 0.74),
+]
+
+
+def told(question: str, texts: Sequence[tuple[str, float | None]], *, k: int = 10) -> list[str]:
+    candidates = [candidate(text, cosine=cosine) for text, cosine in texts]
+    return ids(relevant(question, rank(question, candidates, k=k, total_rows=len(candidates)), candidates))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of Mongolia?",
+        "光合作用的公式是什么？",
+        "Hello!",
+        "Good evening",
+        "你好",
+        "谢谢",
+        "What is 17 times 2?",
+        "17+2",
+        "17乘以2等于多少",
+        "",
+        "???",
+    ],
+)
+@pytest.mark.parametrize("with_vectors", [True, False])
+def test_nothing_is_told_when_nothing_is_relevant(question: str, *, with_vectors: bool) -> None:
+    assert told(question, [(text, cosine if with_vectors else None) for text, cosine in EVERYDAY]) == []
+
+
+def test_only_what_is_relevant_is_told() -> None:
+    answer = "The spare key of the shed is under the third beehive."
+    assert told("Where is the spare key of the shed?", [*EVERYDAY, (answer, 0.88)]) == [answer]
+
+
+def test_words_alone_suffice_without_vectors() -> None:
+    answer = "The spare key of the shed is under the third beehive."
+    texts = [(text, None) for text, _ in EVERYDAY]
+    assert told("Where is the spare key of the shed?", [*texts, (answer, None)]) == [answer]
+
+
+def test_meaning_alone_suffices_across_languages() -> None:
+    assert told("What food am I allergic to?", [*EVERYDAY, ("我对花生过敏。", 0.80)]) == ["我对花生过敏。"]
+
+
+def test_only_memory_of_a_store_is_told_when_it_answers() -> None:
+    answer = "Our house alarm is made by Castellan."
+    assert told("Which make is my house alarm?", [(answer, 0.88)]) == [answer]
+    assert told("What is the capital of Mongolia?", [(answer, 0.70)]) == []
+
+
+def test_scale_of_the_cosines_does_not_matter() -> None:
+    wide = [(text, 3 * cosine - 2) for text, cosine in EVERYDAY]
+    assert told("What food am I allergic to?", [*wide, ("我对花生过敏。", 3 * 0.80 - 2)]) == [
+        "我对花生过敏。"
+    ]
+
+
+@pytest.mark.parametrize("question", ["141/92", "2026-10-02", "4111 1111 1111 1112"])
+def test_bare_number_is_no_sum(question: str) -> None:
+    answer = f"It says {question} here."
+    assert told(question, [*EVERYDAY, (answer, 0.85)]) == [answer]
+
+
+@given(WORDS.map(" ".join), CANDIDATES)
+def test_what_is_told_keeps_the_order_of_the_hits(question: str, candidates: list[Candidate]) -> None:
+    hits = ask(question, candidates)
+    kept = relevant(question, hits, candidates)
+    assert kept == [hit for hit in hits if hit in kept]
