@@ -13,13 +13,351 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from memcli.config import CONFIG_VARIABLE, load_settings
-from memcli.errors import MemcliError, ModelError, UsageError
+from memcli.errors import MemcliError, ModelError
 from memcli.memory import Memory
-from memcli.models.ollama import is_loopback, list_models, probe, to_url
-from memcli.models.vectors import is_unit
+from memcli.models.ollama import ModelInfo, is_loopback, list_models, probe, to_url
 from memcli.store.engine import GoneError
-from memcli.store.lance import INDEXES, LanceStore
-from memcli.store.side import SCHEMA_VERSION, Side
-from memcli.types import Filters
+from memcli.store.lance import INDEXES
+from memcli.store.side import Side
 
 State: TypeAlias = Literal["ok", "warn", "fail"]
+
+_MB = 1_000_000
+_LEAST_FREE_BYTES = 50 * _MB
+_GOOD_FREE_BYTES = 500 * _MB
+# An erase writes the tables anew before it drops the old ones.
+_ROOM_TO_ERASE = 2
+_OTHERS_MAY_READ = 0o077
+_OTHERS_MAY_WRITE = 0o022
+_MANY_UNINDEXED_ROWS = 1_000
+_LARGE_UNINDEXED_SHARE = 0.2
+# Vectors are float32.
+_UNIT_TOLERANCE = 1e-3
+
+_FROM_BACKUP = "copy the directory away, then put it back from a backup"
+_KEEP_HERE = "use a server on this machine, or mark what must stay here with --private"
+_PERMISSIONS = "look at the permissions of the data directory, then check again"
+_REINDEX = "the next forget builds the indexes anew"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was tried, what was found, and what to do about it ("" when all is well)."""
+
+    check: str
+    state: State
+    found: str
+    hint: str
+
+
+_Finding: TypeAlias = tuple[State, str, str]
+"""State, what was found, hint."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is examined."""
+
+    memory: Memory
+    config: Path
+
+    @property
+    def directory(self) -> Path:
+        return self.memory.place.directory
+
+    @property
+    def side(self) -> Path:
+        return self.directory / "side.db"
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether there is a directory to connect to: connecting would make it."""
+        lance = self.memory.place.lance
+        return "://" in lance or Path(lance).is_dir()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A check: its name, its function, and what helps when an error says nothing better."""
+
+    name: str
+    examine: Callable[[_Subject], _Finding]
+    hint: str
+
+
+def checks(memory: Memory, *, config: Path) -> Iterator[Check]:
+    """Every check, in an order in which one explains the next; nothing is changed and nothing raised.
+
+    A store that cannot be read ends the checks: its embedder is not known either.
+
+    Args:
+        memory: whose place, store and embedder are examined.
+        config: where config.toml is or would be.
+    """
+    subject = _Subject(memory, config)
+    for row in _PLACE:
+        yield _told(row, subject)
+    if subject.side.exists() or Path(memory.place.lance).is_dir():
+        for row in _STORE:
+            check = _told(row, subject)
+            yield check
+            if check.state == "fail":
+                return
+    else:
+        yield Check("store", "ok", "no store yet", "")
+    for row in _MODELS:
+        yield _told(row, subject)
+
+
+def _told(row: _Row, subject: _Subject) -> Check:
+    try:
+        return Check(row.name, *_examined(row, subject))
+    except MemcliError as error:
+        # "Run the doctor" is no advice from the doctor.
+        hint = row.hint if "memcli doctor" in error.hint else error.hint
+        return Check(row.name, "fail", error.message, hint or row.hint)
+    except (OSError, ValueError, LookupError) as error:
+        return Check(row.name, "fail", str(error), row.hint)
+
+
+def _examined(row: _Row, subject: _Subject) -> _Finding:
+    try:
+        return row.examine(subject)
+    except GoneError:
+        # Another process may have replaced the tables at this moment.
+        return row.examine(subject)
+
+
+# --- the place ------------------------------------------------------------------------------------
+
+
+def _data_directory(subject: _Subject) -> _Finding:
+    directory = subject.directory
+    if not directory.exists():
+        above = _nearest(directory)
+        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+            return "ok", f"{directory} can be made", ""
+        return "fail", f"{directory} cannot be made in {above}", "choose another with --data-dir"
+    if not directory.is_dir() or not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        return "fail", f"{directory} cannot be written", "mend its permissions, or choose another --data-dir"
+    status = directory.stat()
+    if status.st_uid != os.getuid():
+        return (
+            "warn",
+            f"{directory} belongs to another user (uid {status.st_uid})",
+            "make it yours with chown",
+        )
+    mode = status.st_mode & 0o777
+    if mode & _OTHERS_MAY_READ:
+        told = f"others on this machine may look into {directory} (mode {mode:04o})"
+        return "warn", told, f"run: chmod 700 {shlex.quote(str(directory))}"
+    return "ok", f"{directory}, yours alone", ""
+
+
+def _config_file(subject: _Subject) -> _Finding:
+    path = subject.config
+    if not path.exists():
+        return "ok", f"none at {path}", ""
+    # The variable of the data directory, so that a machine without a home is no fault of the file.
+    load_settings({}, environ={CONFIG_VARIABLE: str(path), "MEMCLI_DATA_DIR": str(subject.directory)})
+    mode = path.stat().st_mode & 0o777
+    if mode & _OTHERS_MAY_WRITE:
+        told = f"others on this machine may change {path} (mode {mode:04o})"
+        return "warn", told, f"run: chmod 600 {shlex.quote(str(path))}"
+    return "ok", str(path), ""
+
+
+def _disk_space(subject: _Subject) -> _Finding:
+    free, size = shutil.disk_usage(_nearest(subject.directory)).free, _size_bytes(subject.directory)
+    told = f"{free / _MB:,.0f} MB free, the store takes {size / _MB:,.1f} MB"
+    if free < _LEAST_FREE_BYTES:
+        return "fail", told, "free some space on this disk before anything is written"
+    if free < max(_GOOD_FREE_BYTES, _ROOM_TO_ERASE * size):
+        return "warn", told, "free some space: erasing writes the store anew beside the old one"
+    return "ok", told, ""
+
+
+def _lock(subject: _Subject) -> _Finding:
+    import fcntl
+
+    path = subject.directory / ".lock"
+    if not path.exists():
+        return "ok", "free", ""
+    # For reading and shared: nothing is written, and a waiting writer tries again at once.
+    with path.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "warn", "another memcli is writing now", "wait for it to end, then check again"
+    return "ok", "free", ""
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest above it that is there."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def _size_bytes(directory: Path) -> int:
+    size = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            # A writer may drop files meanwhile.
+            with suppress(FileNotFoundError):
+                size += Path(folder, name).lstat().st_size
+    return size
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+def _side_store(subject: _Subject) -> _Finding:
+    if not subject.side.exists():
+        return "fail", f"{subject.side} is missing: without it no memory is found", _FROM_BACKUP
+    side = Side(subject.side, writable=False)
+    try:
+        side.state()
+        fault = side.check()
+    finally:
+        side.close()
+    return ("fail", f"{subject.side} is damaged: {fault}", _FROM_BACKUP) if fault else ("ok", "sound", "")
+
+
+def _tables(subject: _Subject) -> _Finding:
+    store = subject.memory.read()
+    names = store.in_use()
+    if names and not subject.has_tables:
+        return "fail", f"{subject.memory.place.lance} is missing", _FROM_BACKUP
+    told = []
+    for name in names:
+        table = store.table(name)
+        # The column of keys is read through: that opens every file of the table.
+        rows = sum(batch.num_rows for batch in table.scan(["key"]))
+        for batch in table.scan(table.columns(), limit=1):
+            batch.to_pylist()
+        told.append(f"{name} ({rows:,} rows)")
+    return "ok", ", ".join(told) or "nothing is stored yet", ""
+
+
+def _left_over(subject: _Subject) -> _Finding:
+    store = subject.memory.read()
+    left = sorted(set(store.database.table_names()) - set(store.in_use())) if subject.has_tables else []
+    if left:
+        return "warn", f"tables that are no longer used: {', '.join(left)}", "the next forget drops them"
+    return "ok", "none", ""
+
+
+def _unfinished(subject: _Subject) -> _Finding:
+    state = subject.memory.read().state
+    hint = "the next command that writes finishes it, such as remember"
+    if state.erasing:
+        return "warn", f"{len(state.erasing):,} forgotten memories are hidden and still on disk", hint
+    if state.rebuild:
+        return "warn", "the tables wait to be written anew for this version", hint
+    return "ok", "nothing", ""
+
+
+def _indexes(subject: _Subject) -> _Finding:
+    store = subject.memory.read()
+    if store.state.memories is None:
+        return "ok", "none needed yet", ""
+    table = store.table(store.state.memories)
+    rows = table.count()
+    unindexed = {column: index.num_unindexed_rows for index in table.indexes() for column in index.columns}
+    missing = [column for column in INDEXES if column not in unindexed]
+    if missing:
+        return "warn", f"no index of {', '.join(missing)}", f"recall is slower; {_REINDEX}"
+    waiting = max(unindexed[column] or 0 for column in INDEXES)
+    told = f"{', '.join(INDEXES)}; {waiting:,} of {rows:,} rows not in them yet"
+    if waiting > max(_MANY_UNINDEXED_ROWS, _LARGE_UNINDEXED_SHARE * rows):
+        return "warn", told, "recall finds them, and is slower; further writes index them"
+    return "ok", told, ""
+
+
+def _vectors(subject: _Subject) -> _Finding:
+    if subject.memory.place.embedder == "none":
+        return "ok", "none are wanted", ""
+    store = subject.memory.read()
+    bound = store.state.embedder
+    waiting = len(store.pending(bound or "", private=_is_local(subject)))
+    if waiting:
+        choice = "builtin" if (bound or "").startswith("builtin:") else (bound or "").partition("@")[0]
+        told = f"{waiting:,} passages have no vector and are found by their words only"
+        return "warn", told, f"run: memcli reembed {choice}".rstrip()
+    return "ok", "every passage that may have one has its vector", ""
+
+
+def _is_local(subject: _Subject) -> bool:
+    """Whether private memories are embedded too; supposed where the embedder cannot be asked."""
+    try:
+        embedder = subject.memory.pick(subject.memory.read()).embedder
+    except MemcliError:
+        return True
+    return embedder is None or embedder.local
+
+
+# --- the models -----------------------------------------------------------------------------------
+
+
+def _embedder(subject: _Subject) -> _Finding:
+    store = subject.memory.read()
+    bound = store.state.embedder
+    try:
+        picked = subject.memory.pick(store)
+        if picked.embedder is None:
+            return "ok", f"{picked.why}: recall asks keywords only", ""
+        vector = picked.embedder.embed_query("Is all well?")
+    except ModelError as error:
+        hint = error.hint or "until it answers, recall asks keywords only"
+        return "warn", f"{bound or 'an embedder for a new store'}: {error.message}", hint
+    name, dim = picked.embedder.name, picked.embedder.dim
+    wanted = (store.dim(bound) if bound else None) or dim
+    if len(vector) != wanted or abs(math.hypot(*vector) - 1) > _UNIT_TOLERANCE:
+        told = (
+            f"{name} gave {len(vector)} numbers of length {math.hypot(*vector):.3f}, not {wanted} of length 1"
+        )
+        return "fail", told, "make the vectors anew with `memcli reembed`"
+    return "ok", f"{name}, {dim} numbers a vector ({picked.why})", ""
+
+
+def _ollama(subject: _Subject) -> _Finding:
+    place = subject.memory.place
+    url = to_url(place.ollama_host)
+    chosen = subject.memory.read().state.embedder or place.embedder or ""
+    try:
+        version = probe(url)
+        models = list_models(url)
+    except ModelError as error:
+        if chosen.startswith("ollama:"):
+            return "warn", f"{error.message}, and vectors come from {chosen}", error.hint
+        return "ok", f"not running at {url}", ""
+    told = f"{version} at {url}: {', '.join(map(_model_told, models)) or 'no models'}"
+    if not is_loopback(url):
+        return "warn", f"{told}; texts leave this machine", _KEEP_HERE
+    return "ok", told, ""
+
+
+def _model_told(model: ModelInfo) -> str:
+    marks = [mark for mark, is_so in (("embeds", model.is_embedding), ("remote", model.is_remote)) if is_so]
+    return f"{model.short_name} ({', '.join(marks)})" if marks else model.short_name
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+_PLACE = (
+    _Row("data directory", _data_directory, _PERMISSIONS),
+    _Row("config file", _config_file, "mend the file, or move it away"),
+    _Row("disk space", _disk_space, _PERMISSIONS),
+    _Row("lock", _lock, _PERMISSIONS),
+)
+_STORE = (
+    _Row("side store", _side_store, _FROM_BACKUP),
+    _Row("tables", _tables, "copy the directory away, then save what can be read with `memcli export`"),
+    _Row("left-over tables", _left_over, _PERMISSIONS),
+    _Row("unfinished work", _unfinished, _PERMISSIONS),
+    _Row("indexes", _indexes, _REINDEX),
+    _Row("vectors", _vectors, "make the vectors anew with `memcli reembed`"),
+)
+_MODELS = (
+    _Row("embedder", _embedder, "choose another with `memcli reembed`"),
+    _Row("Ollama", _ollama, "look at OLLAMA_HOST and ollama_host"),
+)

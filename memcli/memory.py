@@ -441,7 +441,7 @@ class Memory:
 
     def _related(self, subject: Subject, chosen: Sequence[Record], *, now: Millis) -> Sequence[Record]:
         taken = {record.id for record in chosen}
-        text = " ".join(subject.terms)
+        text = subject.name
         hits, candidates, _ = self._search(Query(text, now=now))
         return [hit.record for hit in rank.relevant(text, hits, candidates) if hit.record.id not in taken][
             :_RELATED

@@ -131,9 +131,16 @@ def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]
     if not query_terms(question) or _is_sum(question):
         return []
     closeness = _closeness(candidates)
+    is_asked_unspaced = is_unspaced(question)
+
+    def threshold(hit: Hit) -> float:
+        if not closeness:
+            return RELEVANT_WITHOUT_VECTORS
+        shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
+        return RELEVANT if shares_script else RELEVANT_WITHOUT_WORDS
+
     relevance = [
-        (hit.parts["keyword"] / KEYWORD_WEIGHT + closeness.get(hit.record.id, 0.0))
-        / _threshold(question, hit, with_vectors=bool(closeness))
+        (hit.parts["keyword"] / KEYWORD_WEIGHT + closeness.get(hit.record.id, 0.0)) / threshold(hit)
         for hit in hits
     ]
     best = max(relevance, default=0.0)
@@ -141,13 +148,6 @@ def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]
         return []
     least = max(FOLLOWING, RELATIVE_DROP * best)
     return [hit for hit, share in zip(hits, relevance, strict=True) if share >= least]
-
-
-def _threshold(question: str, hit: Hit, *, with_vectors: bool) -> float:
-    if not with_vectors:
-        return RELEVANT_WITHOUT_VECTORS
-    text = hit.excerpt or hit.record.text
-    return RELEVANT if is_unspaced(question) == is_unspaced(text) else RELEVANT_WITHOUT_WORDS
 
 
 def _closeness(candidates: Sequence[Candidate]) -> dict[str, float]:

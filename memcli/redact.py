@@ -422,7 +422,7 @@ _VALUE = (
 )
 _QUOTED = rf"{_QUOTE}(?P<secret>[^\n\0\"'`“”‘’「」『』\\]{{3,200}}){_QUOTE.replace('「『', '」』')}"
 _UNITS = r"(?!\s?(?:characters?|chars?|digits?|bits?|bytes?|letters?|days?|times?|years?|words?|[位个個次天年月日字秒分])|[0-9A-Za-z%]|[.,:/-][0-9])"
-_CLAUSE_ENDS = r"(?=\s*(?:[.,;!?)\]\"'，。；！？、）”’」]|$|\n)|\s(?:and|but|or)\s)"
+_CLAUSE_ENDS = r"(?=\s*(?:[.,;!?)\]\"'，。；！？、）”’」](?!\w)|$|\n)|\s(?:and|but|or)\s)"
 
 SAYINGS: tuple[Secret, ...] = (
     Secret(

@@ -44,6 +44,8 @@ def detect(source: Source, *, encoding: str | None = None) -> Format:
     whose encoding cannot be told.
     """
     source.refuse_packed()
+    if _is_empty(source):
+        return FORMATS[-1]
     head = head_of(source, encoding=encoding)
     for form in FORMATS:
         if form.sniff(head):
@@ -67,11 +69,15 @@ def read(source: Source, *, options: ReadOptions, format_name: str | None = None
     """
     source.refuse_packed()
     form = format_named(format_name) if format_name else detect(source, encoding=options.encoding)
-    if source.head().translate(None, _NOT_CONTENT) in _EMPTY:
+    if _is_empty(source):
         source.stream().read()
         yield Notice("the file is empty")
     else:
         yield from form.read(source, options)
+
+
+def _is_empty(source: Source) -> bool:
+    return source.head().translate(None, _NOT_CONTENT) in _EMPTY
 
 
 def _unknown(path: str, head: Head) -> UsageError:

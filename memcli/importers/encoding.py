@@ -166,8 +166,9 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 def _guess(sample: bytes) -> str | None:
     from charset_normalizer import from_bytes
 
-    lines = sample[:_GUESS_BYTES].rpartition(b"\n")[0]
-    matches = from_bytes(lines or sample)
+    if len(sample) > _GUESS_BYTES:  # whole lines of it: half a character speaks against every guess
+        sample = sample[:_GUESS_BYTES].rpartition(b"\n")[0] or sample
+    matches = from_bytes(sample)
     best = matches.best()
     if best is None or best.encoding not in _FAMILY_OF:
         return None

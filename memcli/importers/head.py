@@ -31,7 +31,7 @@ def head_of(source: Source, *, encoding: str | None) -> Head:
     sample = source.head()
     binary = is_binary(sample) and encoding is None
     text = sample.decode("utf-8", "replace") if binary else _decoded(sample, encoding, source.path)
-    objects = tuple(value for value in first_values(text) if isinstance(value, dict))
+    objects = tuple(value for value in first_values(text) if isinstance(value, dict) and value)
     if _JSON_START.match(text) or (objects and 2 * len(objects) >= _count_lines(text)):
         return Head(text, "json", objects)
     return Head(text, "binary" if binary else "text")

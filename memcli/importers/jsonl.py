@@ -26,8 +26,9 @@ NAME = "message-jsonl"
 
 
 def sniff(head: Head) -> bool:
-    """Most of its objects are messages."""
-    return 2 * sum(map(is_message, head.objects)) > len(head.objects)
+    """At least half of its objects are messages."""
+    count = sum(map(is_message, head.objects))
+    return count > 0 and 2 * count >= len(head.objects)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequenc
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,13 +45,13 @@ def native(*, lean: bool = True) -> ModuleType:
         module = _behind_stand_in()
         if module is not None:
             return module
-    import lancedb
+    import lancedb  # noqa: F401 - the package first: its module is then found behind it
 
-    return lancedb._lancedb
+    # Not an attribute of the package when the stand-in has loaded it before.
+    return import_module("lancedb._lancedb")
 
 
 def _behind_stand_in() -> ModuleType | None:
-    from importlib import import_module
     from importlib.util import find_spec
 
     spec = find_spec("lancedb")
@@ -96,7 +97,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 # A sentence of Lance (lower case) → what it means for the person.
 _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
     (
-        ("no space left", "os error 28", "disk quota"),
+        ("no space left", "(os error 28)", "disk quota"),
         StoreError,
         "the disk is full",
         "free some space and run the command again; nothing that was stored is lost",
@@ -104,9 +105,9 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
     (
         (
             "permission denied",
-            "os error 13",
+            "(os error 13)",
             "read-only file system",
-            "os error 30",
+            "(os error 30)",
             "operation not permitted",
         ),
         StoreError,
@@ -114,7 +115,7 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
         "check the permissions of the data directory; `memcli doctor` shows it",
     ),
     (
-        ("not found", "os error 2", "no such file"),
+        ("not found", "(os error 2)", "no such file"),
         GoneError,
         "a part of the store is missing",
         "run `memcli doctor`",
@@ -327,7 +328,7 @@ class Table:
         order: Sequence[tuple[str, bool]] = (),
         limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Batches of the rows that match; `order` is (column, ascending) pairs, nulls last."""
+        """Batches of the rows that match; `order` is (column, ascending) pairs of `columns`, nulls last."""
         query = self._inner.query()
         query.select_columns(list(columns))
         if where:

@@ -374,16 +374,21 @@ class LanceStore:
         """Which of these origins are stored: origin hash → memory id."""
         places = [origin.place for origin in origins if origin.place]
         saids = [origin.said for origin in origins if origin.said]
-        table = self._memories()
-        found: dict[str, str] = {}
-        if table is None:
+
+        def read() -> dict[str, str]:
+            table = self._memories()
+            found: dict[str, str] = {}
+            if table is None:
+                return found
+            for column, values in (("origin_place", places), ("origin_said", saids)):
+                for start in range(0, len(values), _IDS_AT_ONCE):
+                    condition = _one_of(column, values[start : start + _IDS_AT_ONCE])
+                    for batch in table.scan([column, "id"], where=condition):
+                        found.update((row[column], row["id"]) for row in batch.to_pylist())
             return found
-        for column, values in (("origin_place", places), ("origin_said", saids)):
-            for start in range(0, len(values), _IDS_AT_ONCE):
-                condition = _one_of(column, values[start : start + _IDS_AT_ONCE])
-                for batch in table.scan([column, "id"], where=condition):
-                    found.update((row[column], row["id"]) for row in batch.to_pylist())
-        return found
+
+        # A dry run asks without the lock.
+        return self._reading(read)
 
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origin hashes have a tombstone."""
@@ -478,7 +483,7 @@ class LanceStore:
         self._drop_stale_vectors(updates)
         kept = self.origins(ids)
         rows += [row for change in updates for row in to_rows(change.record, kept.get(change.record.id))]
-        table.upsert(to_table(rows), key="key", replaces=_one_of("target.id", ids))
+        table.upsert(to_table(rows), key="key", replaces=_one_of("id", ids))
 
     def _create(self) -> Table:
         name = f"memories_{self._writable_side().next_number()}"
@@ -543,7 +548,8 @@ class LanceStore:
             if table is None:
                 return []
             condition = None if private else "private = false"
-            if vectors is not None and table.count(condition) == vectors.count():
+            # Some of the vectors may be of what has become private since: then numbers tell nothing.
+            if private and vectors is not None and table.count() == vectors.count():
                 return []
             done = set(_keys(vectors, None)) if vectors is not None else set()
             return [key for key in _keys(table, condition) if key not in done]
@@ -569,16 +575,21 @@ class LanceStore:
         return self._reading(read)
 
     def add_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
-        """Store the vectors of passages, in one commit."""
+        """Store the vectors of passages, in one commit; one that has a vector keeps it."""
         import pyarrow as pa
 
         table = self._vectors(embedder)
         if table is None or not vectors:
             return
-        flat = pa.array([x for vector in vectors.values() for x in vector], pa.float32())
-        dim = len(next(iter(vectors.values())))
+        # Two processes may have embedded the same passages at the same time.
+        stored = set(_keys(table, _one_of("key", vectors)))
+        new = {key: vector for key, vector in vectors.items() if key not in stored}
+        if not new:
+            return
+        flat = pa.array([x for vector in new.values() for x in vector], pa.float32())
+        dim = len(next(iter(new.values())))
         lists = pa.FixedSizeListArray.from_arrays(flat, dim)
-        rows = pa.Table.from_arrays([pa.array(list(vectors), pa.string()), lists], schema=vector_schema(dim))
+        rows = pa.Table.from_arrays([pa.array(list(new), pa.string()), lists], schema=vector_schema(dim))
         table.add(rows)
 
     # --- upkeep -----------------------------------------------------------------------------------

@@ -9,13 +9,13 @@ a whole. Stopped at any point, the next writer begins again; readers never see w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memcli.store.engine import Table, quoted
-from memcli.store.lance import LanceStore, build_indexes, key_id, schema, to_rows, to_table
+from memcli.store.lance import INDEXES, LanceStore, build_indexes, key_id, schema, to_rows, to_table
 from memcli.store.side import Side
 from memcli.types import Filters, Millis, Proof, Record
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Rows in one commit of the copy: large, so that the new table needs no compaction.
 _COPY_ROWS = 50_000
 _CHUNK_BYTES = 1 << 20
-# Shorter pieces of a text stand in other texts by chance and prove nothing.
-_NEEDLE_CHARS = 12
+# Shorter pieces of a text stand in other texts and in binary files by chance and prove nothing.
+_NEEDLE_BYTES = 12
 
 
 def erase(store: LanceStore, side: Side, records: Sequence[Record], *, at: Millis) -> None:
@@ -160,21 +160,17 @@ def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, no
     ids = {record.id for record in forgotten}
     files, size, traces = _scan_files(directory, [*needles, *ids])
     rows = words_asked = 0
-    if store.state.memories:
-        table = store.table(store.state.memories)
+    for name in store.database.table_names():
+        table = store.database.open(name)
+        columns = [column for column in table.columns() if column != "vector"]
         for version in table.at_every_version():
-            for batch in version.scan(schema().names):
-                for row in batch.to_pylist():
-                    rows += 1
-                    told = "\n".join(str(value) for value in row.values() if value)
-                    traces += row["id"] in ids or any(needle in told for needle in needles)
-        words_asked, found = _ask_indexes(table, forgotten, store, now=now)
-        traces += found
-    for name in store.state.vectors.values():
-        for version in store.table(name).at_every_version():
-            for batch in version.scan(["key"]):
-                rows += batch.num_rows
-                traces += sum(key_id(key) in ids for key in batch.column(0).to_pylist())
+            for row in _decoded(version, columns):
+                rows += 1
+                traces += key_id(row["key"]) in ids or _holds(row, needles)
+        if INDEXES.keys() <= set(columns):
+            asked, found = _ask_indexes(table, forgotten, store, now=now)
+            words_asked += asked
+            traces += found
     return Proof(
         files_scanned=files,
         bytes_scanned=size,
@@ -182,6 +178,16 @@ def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, no
         words_asked=words_asked,
         traces=traces,
     )
+
+
+def _decoded(table: Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for batch in table.scan(columns):
+        yield from batch.to_pylist()
+
+
+def _holds(row: Mapping[str, Any], needles: Sequence[str]) -> bool:
+    told = "\n".join(str(value) for value in row.values() if value)
+    return any(needle in told for needle in needles)
 
 
 def _needles(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> list[str]:
@@ -194,12 +200,9 @@ def _needles(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> 
 
 
 def _pieces(text: str) -> Iterator[str]:
-    yield text
-    for line in text.split("\n"):
-        for start in range(0, len(line), 40):
-            piece = line[start : start + 40].strip()
-            if len(piece) >= _NEEDLE_CHARS:
-                yield piece
+    lines = text.split("\n")
+    parts = [line[start : start + 40].strip() for line in lines for start in range(0, len(line), 40)]
+    return (piece for piece in (text, *parts) if len(piece.encode()) >= _NEEDLE_BYTES)
 
 
 def _scan_files(directory: Path, needles: Sequence[str]) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,7 +91,10 @@ class Side:
                     f"this store was written by a newer memcli (schema {version}, ours is {SCHEMA_VERSION})",
                     "update memcli; nothing was touched",
                 )
-            if writable and version < SCHEMA_VERSION:
+            if version < SCHEMA_VERSION:
+                if not writable:
+                    # Older, or just being made by a writer: read as what the next writer will make of it.
+                    self._db = _copied_to_memory(self._db)
                 self._migrate(version)
 
     def close(self) -> None:
@@ -200,17 +203,30 @@ class Side:
             _bump(db, "generation")
 
     def finish_erase(self, ids: Sequence[str]) -> None:
-        """Purge what the side store holds of `ids`, from its free pages and its log too."""
+        """Purge what the side store holds of `ids`, from its free pages and its log too.
+
+        Raises StoreError when another program reads for so long that the log cannot be emptied: the
+        ids stay marked, and the next writer begins again.
+        """
         with self._change() as db:
-            for part in _parts(ids):
-                marks = ",".join("?" * len(part))
-                db.execute(f"DELETE FROM journal WHERE id IN ({marks})", part)
-                db.execute(f"DELETE FROM recalled WHERE id IN ({marks})", part)
-                db.execute(f"DELETE FROM erasing WHERE id IN ({marks})", part)
+            _delete_ids(db, ("journal", "recalled"), ids)
+            _clear_pointers(db, set(ids))
+        self._empty_log()
+        # Only now: stopped before this, the next writer empties the log again.
+        with self._change() as db:
+            _delete_ids(db, ("erasing",), ids)
             _bump(db, "generation")
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        # The log holds pages as they were; TRUNCATE writes it back and empties it.
         with self._translated():
-            # The log still holds the pages as they were; TRUNCATE writes it back and empties it.
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            is_busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if is_busy:
+            raise StoreError(
+                f"another program is reading {self.path}: what was forgotten is hidden, but not off the disk yet",
+                "end that program and run the command again",
+            )
 
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origins have a tombstone."""
@@ -324,8 +340,11 @@ class Side:
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     if writable:
-        # Its mode decides that of the log files beside it.
-        path.touch(mode=0o600, exist_ok=True)
+        try:
+            # Its mode decides that of the log files beside it.
+            path.touch(mode=0o600, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(path) from error
         db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA secure_delete = ON")
         db.execute("PRAGMA journal_mode = WAL")
@@ -339,6 +358,38 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         db.close()
         db = sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True, isolation_level=None)
     return db
+
+
+def _copied_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    db.backup(copy)
+    db.close()
+    return copy
+
+
+def _delete_ids(db: sqlite3.Connection, tables: Sequence[str], ids: Sequence[str]) -> None:
+    for part in _parts(ids):
+        marks = ",".join("?" * len(part))
+        for table in tables:
+            db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", part)
+
+
+def _clear_pointers(db: sqlite3.Connection, gone: Collection[str]) -> None:
+    """Take `gone` out of what the journal keeps of other memories, so that undo brings no pointer back."""
+    rows = db.execute("SELECT seq, before FROM journal WHERE before IS NOT NULL").fetchall()
+    for seq, told in rows:
+        before = json.loads(told)
+        clear = _unpointed(before, gone)
+        if clear != before:
+            db.execute("UPDATE journal SET before = ? WHERE seq = ?", (json.dumps(clear), seq))
+
+
+def _unpointed(before: Mapping[str, Any], gone: Collection[str]) -> Mapping[str, Any]:
+    lists = ("supersedes", "derived_from")
+    clear = {name: [id_ for id_ in before[name] if id_ not in gone] for name in lists if name in before}
+    if before.get("superseded_by") in gone:
+        clear |= {"superseded_by": None, "valid_to": None}
+    return {**before, **clear}
 
 
 def _bump(db: sqlite3.Connection, name: str, *, by: int = 1) -> int:
@@ -360,9 +411,11 @@ def _translation(path: Path, error: sqlite3.Error) -> StoreError:
             "the disk is full", "free some space and run the command again; nothing that was stored is lost"
         )
     if "readonly" in told or "unable to open" in told:
-        return StoreError(
-            f"{path} cannot be opened for writing", "check the permissions of the data directory"
-        )
+        return _unwritable(path)
     if "locked" in told:
         return StoreError("the store is locked by another program", f"see which program holds {path}")
     return StoreError(f"{path} is damaged ({told})", "run `memcli doctor`")
+
+
+def _unwritable(path: Path) -> StoreError:
+    return StoreError(f"{path} cannot be opened for writing", "check the permissions of the data directory")

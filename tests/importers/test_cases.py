@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memcli.importers import detect, sources, Source, ReadOptions, read
+from memcli.importers import detect
 
 from .reading import items_of, source_of, summary_of
 

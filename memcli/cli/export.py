@@ -1,0 +1,150 @@
+"""export: memories to a file or to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from memcli.cli.output import Output, neutral
+from memcli.cli.read import Agent, AsOf, Current, Kinds, Ndjson, Role, Since, Topics, Until
+from memcli.cli.run import Run, filters_of
+from memcli.cli.write import one_of
+from memcli.errors import UsageError
+from memcli.export import FORMATS, Format, write_atomically, writing_to
+from memcli.times import local_zone, to_day
+from memcli.types import KINDS, Record
+
+_BY_NAME = {form.name: form for form in FORMATS}
+
+
+def export(
+    run: Run,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", metavar="FILE|DIR", help="Where to; into a directory under the day's name."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="F", help=f"{', '.join(_BY_NAME)}; by the name of FILE, else jsonl."
+        ),
+    ] = None,
+    kind: Kinds = None,
+    topic: Topics = None,
+    role: Role = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    agent: Agent = None,
+    current: Current = False,
+    ndjson: Ndjson = False,
+) -> None:
+    """Write memories out, those replaced and hidden too, in an order that never changes.
+
+    \b
+    Examples:
+      memcli export > memories.jsonl
+      memcli export -o memories.parquet
+      memcli export -o ~/backups --project kitchen
+      memcli export --format markdown --kind preference --current
+
+    JSONL and JSON are exact, and `memcli import` takes them back. In CSV a text that a spreadsheet
+    would run as a formula has a ' before it.
+    """
+    run.out.as_ndjson = ndjson
+    place = None if output in (None, "", "-") else output
+    chosen = _format(run, place, form)
+    if chosen.is_binary and place is None and run.out.is_tty:
+        raise UsageError(f"a terminal cannot show {chosen.name}", "name a file with -o, or pipe it")
+    filters = filters_of(
+        run,
+        kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],
+        topic=topic,
+        role=role,
+        since=since,
+        until=until,
+        as_of=as_of,
+        agent=agent,
+        current=current,
+        project_only=True,
+    )
+    records = run.memory.export(filters)
+    if place is None:
+        _to_stdout(run, chosen, records)
+    else:
+        _to_file(run, chosen, records, _path(run, chosen, place))
+
+
+def _format(run: Run, place: str | None, name: str | None) -> Format:
+    """The format that is asked for, else what the file's name says, else JSON lines. Raises UsageError."""
+    words = (
+        one_of("--format", name, list(_BY_NAME)),
+        "jsonl" if run.out.as_ndjson else None,
+        # With a file it is the answer about the file that is JSON.
+        "json" if run.out.as_json and place is None else None,
+    )
+    asked = sorted({word for word in words if word})
+    if len(asked) > 1:
+        raise UsageError(
+            f"the output cannot be {' and '.join(asked)} at once",
+            "give one of --format, --json and --ndjson",
+        )
+    suffix = Path(place or "").suffix.lower()
+    named = [form.name for form in FORMATS if suffix in (form.suffix, f".{form.name}")]
+    return _BY_NAME[[*asked, *named, "jsonl"][0]]
+
+
+def _path(run: Run, form: Format, place: str) -> Path:
+    with writing_to(place):
+        is_directory = place.endswith("/") or Path(place).is_dir()
+    day = to_day(run.now(), tz=local_zone())
+    return Path(place, f"memcli-export-{day}{form.suffix}") if is_directory else Path(place)
+
+
+def _to_file(run: Run, form: Format, records: Iterable[Record], path: Path) -> None:
+    count = 0
+
+    def counted() -> Iterator[Record]:
+        nonlocal count
+        for record in records:
+            count += 1
+            yield record
+
+    write_atomically(path, lambda stream: form.write(counted(), stream))
+    if run.out.as_json:
+        run.out.document({"path": str(path), "format": form.name, "memories": count})
+    else:
+        run.out.message(f"wrote {count:,} {'memory' if count == 1 else 'memories'} to {path}")
+
+
+def _to_stdout(run: Run, form: Format, records: Iterable[Record]) -> None:
+    if run.out.is_tty:
+        form.write(records, _Terminal(run.out))
+        return
+    # A stream of its own: bytes that could not be written must not wait in sys.stdout and fail again.
+    with writing_to("standard output"), os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as stream:
+        form.write(_flushed(records, stream) if run.out.as_ndjson else records, stream)
+
+
+def _flushed(records: Iterable[Record], stream: IO[bytes]) -> Iterator[Record]:
+    """The records; what was written of one is out before the next is asked for."""
+    for record in records:
+        yield record
+        stream.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _Terminal:
+    """A sink that shows text and lets the terminal obey none of it."""
+
+    out: Output
+
+    def write(self, data: bytes, /) -> None:
+        """Show the text."""
+        self.out.write(neutral(data.decode()))
