@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli import inject, lifecycle, rank
+from memcli import inject, lifecycle, rank, stats, vectors
 from memcli.about import Subject, names, subject_of
 from memcli.absorb import Intake, Shelf, absorb_file, begin_batches, unread
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
@@ -22,15 +21,13 @@ from memcli.redact import scrub
 from memcli.store.engine import quoted
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
-from memcli.store.side import Side
-from memcli.times import to_day
+from memcli.store.side import Recalls, Side
 from memcli.types import (
     PRIORITY_OF_KIND,
     Block,
     Candidate,
     Change,
     Edited,
-    Embedder,
     FileReport,
     Filters,
     ForgetPlan,
@@ -53,15 +50,11 @@ if TYPE_CHECKING:
 
 # Candidates of each list that ranking looks at.
 _CANDIDATES = 400
-# Passages embedded between two commits of their vectors.
-_VECTORS_AT_ONCE = 512
 # After these many commits a store is compacted: each leaves a file, and a reader opens them all.
 _COMMITS_KEPT = 50
 _VERSIONS_KEPT_MS = 10 * 60 * 1000
 _AFTER_ANSWER_S = 2.0
 _RELATED = 5
-_LABELS = ("kind", "priority", "project", "source")
-_STATES = ("created_at", "superseded_by", "retired", "expires_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +166,8 @@ class Memory:
             if side.buried(buried):
                 side.lift_tombstones(buried)
             self._apply(store, side, changes, command="remember")
-        pending = self._embed_now() if any(change.action == "add" for change in changes) else 0
+        added = [change.record.id for change in changes if change.action == "add"]
+        pending = self._embed_now(added) if added else 0
         return _remembered(changes, redacted, pending=pending)
 
     # --- recall -----------------------------------------------------------------------------------
@@ -381,7 +375,7 @@ class Memory:
             with self.write() as (store, side):
                 change = plan(store)
                 self._apply(store, side, [change], command="edit")
-            self._embed_now()
+            self._embed_now([change.record.id])
         assert change.before is not None
         return Edited(before=change.before, after=change.record, redacted=redacted)
 
@@ -477,39 +471,22 @@ class Memory:
     def stats(self) -> dict[str, Any]:
         """The figures of `memcli stats --json`, without the user's name."""
         store, side, now = self.read(), self._read_side(), self.clock()
-        rows = list(store.tally(("kind", "priority", "project", "source", "session_id", *_STATES), now=now))
+        rows = list(store.tally(stats.COLUMNS, now=now))
         embedder = store.state.embedder
-        recalls = side.recalls() if side else None
         files = [path for path in self.place.directory.rglob("*") if path.is_file()]
         return {
-            "memories": {
-                "total": len(rows),
-                "active": sum(_is_active(row, now) for row in rows),
-                "superseded": sum(row["superseded_by"] is not None for row in rows),
-                "retired": sum(bool(row["retired"]) for row in rows),
-                **{f"by_{name}": _counted(row[name] for row in rows) for name in _LABELS},
-            },
-            "sessions": len({row["session_id"] for row in rows if row["session_id"]}),
+            "memories": stats.of_memories(rows, now=now),
+            "sessions": stats.sessions(rows),
             "turns": 0,
-            "pending": {
-                "vectors": len(store.pending(embedder or "", private=True)),
-                "extraction": 0,
-                "review": 0,
-            },
+            "pending": {"vectors": len(store.pending(embedder or "")), "extraction": 0, "review": 0},
             "storage": {"bytes": sum(path.stat().st_size for path in files), **store.shape()},
             "embedder": {
                 "name": embedder,
                 "dim": store.dim(embedder) if embedder else None,
                 "state": _embedder_state(store),
             },
-            "activity": {"by_day": _by_day(row["created_at"] for row in rows)},
-            "recall": {
-                "count": recalls.count if recalls else 0,
-                "hit_rate": recalls.hit_rate if recalls else None,
-                "p50_ms": recalls.p50_ms if recalls else None,
-                "p95_ms": recalls.p95_ms if recalls else None,
-                "injected_tokens": recalls.injected_tokens if recalls else 0,
-            },
+            "activity": {"by_day": stats.by_day(rows)},
+            "recall": asdict(side.recalls() if side else Recalls()),
             "feedback": {"good": 0, "bad": 0, "by_arm": {}},
             "last_backup": None,
         }
@@ -528,79 +505,39 @@ class Memory:
         return self._embedder
 
     def fill_vectors(
-        self, *, until: float | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        of: Sequence[str] = (),
+        until: float | None = None,
+        progress: vectors.Progress | None = None,
     ) -> int:
-        """Embed what has no vector yet; returns how many passages are left without one.
-
-        Args:
-            until: a `time.monotonic()` to stop at; None goes on to the end.
-            progress: told (done, all) after each commit.
+        """Embed what has no vector yet (of these memories, or of all); returns the passages left without.
 
         Raises:
             ModelError: the embedder fails; what is done is kept.
         """
         store = self.read()
-        if store.state.memories is None:
+        embedder = self.pick(store).embedder if store.state.memories else None
+        if embedder is None:
             return 0
-        picked = self.pick(store)
-        if picked.embedder is None:
-            return 0
-        return self._fill(picked.embedder, until=until, progress=progress, asked=True)
+        return vectors.fill(self, embedder, of=of, until=until, progress=progress)
 
-    def _fill(
-        self,
-        embedder: Embedder,
-        *,
-        until: float | None,
-        progress: Callable[[int, int], None] | None,
-        asked: bool,
-    ) -> int:
-        keys = self.read().pending(embedder.name, private=embedder.local)
-        total = len(keys)
-        while keys and (until is None or time.monotonic() < until):
-            done = self._embed(embedder, keys[:_VECTORS_AT_ONCE], until=until, asked=asked)
-            keys = keys[done:]
-            if progress:
-                progress(total - len(keys), total)
-        return len(keys)
-
-    def _embed(self, embedder: Embedder, keys: Sequence[str], *, until: float | None, asked: bool) -> int:
-        """Embed some passages and store their vectors; returns how many keys are dealt with."""
-        store = self.read()
-        generation = store.state.generation
-        vectors: dict[str, Vector] = {}
-        texts = store.passages_of(keys)
-        for start in range(0, len(keys), 16):
-            some = [key for key in keys[start : start + 16] if key in texts]
-            vectors.update(zip(some, embedder.embed_documents([texts[key] for key in some]), strict=True))
-            if until is not None and time.monotonic() > until:
-                break
-        with self.write() as (store, _):
-            if store.state.generation != generation and not store.state.embedder:
-                # The first vectors of a store change its generation themselves.
-                generation = store.state.generation
-            if embedder.name not in store.state.vectors or (asked and store.state.embedder != embedder.name):
-                store.bind(embedder.name, embedder.dim, asked=asked)
-            elif store.state.generation != generation:
-                # Texts have changed or gone since they were read: these vectors may be of old ones.
-                return 0
-            store.add_vectors(embedder.name, vectors)
-        return min(len(keys), start + 16)
-
-    def _embed_now(self) -> int:
-        """Embed what a command has just stored, if the embedder answers; returns what waits."""
+    def _embed_now(self, ids: Sequence[str]) -> int:
+        """Embed what a command has just stored, if the embedder answers; returns how many memories wait."""
         try:
-            return self.fill_vectors(until=time.monotonic() + _AFTER_ANSWER_S)
+            left = self.fill_vectors(of=ids)
         except (ModelError, UsageError) as error:
             self.notice(f"saved without a vector: {error.message}")
-            return len(self.read().pending(self.read().state.embedder or "", private=True))
+            return len(ids)
+        self._later.append(self._fill_some)
+        return min(left, len(ids))
 
-    def reembed(
-        self, wanted: str | None, *, progress: Callable[[int, int], None] | None = None
-    ) -> tuple[str, int]:
+    def _fill_some(self) -> None:
+        """A little of what waits for vectors since an import was stopped or a model was down."""
+        self.fill_vectors(until=time.monotonic() + _AFTER_ANSWER_S)
+
+    def reembed(self, wanted: str | None, *, progress: vectors.Progress | None = None) -> tuple[str, int]:
         """Give every memory a vector of another embedder, then ask questions with that one.
-
-        Until the end recall goes on with the old vectors. Stopped, it goes on where it was.
 
         Returns:
             The new embedder's name, and how many vectors were made.
@@ -613,28 +550,8 @@ class Memory:
         )
         if picked.embedder is None:
             raise UsageError("reembed needs an embedder", "choose builtin or ollama:MODEL")
-        embedder = picked.embedder
-        made = 0
-
-        def count(done: int, total: int) -> None:
-            nonlocal made
-            made = max(made, done)
-            if progress:
-                progress(done, total)
-
-        while True:
-            self._fill(embedder, until=None, progress=count, asked=False)
-            with self.write() as (store, _):
-                if store.state.memories is None:
-                    raise NothingMatchedError(
-                        "there is nothing to embed yet", "remember or import something first"
-                    )
-                if embedder.name not in store.state.vectors:
-                    store.bind(embedder.name, embedder.dim, asked=False)
-                # Under the lock: nobody has added a memory since the last look.
-                if not store.pending(embedder.name, private=embedder.local):
-                    store.unbind_others(embedder.name)
-                    return embedder.name, made
+        made = vectors.replace_embedder(self, picked.embedder, progress=progress)
+        return picked.embedder.name, made
 
     # --- after the answer -------------------------------------------------------------------------
 
@@ -751,21 +668,6 @@ def open_memory(
     directory = side or data_dir / "users" / user
     place = Place(directory=directory, lance=store or str(directory / "lance"), **options)
     return Memory(place, clock or (lambda: time.time_ns() // 1_000_000), notice)
-
-
-def _is_active(row: Mapping[str, Any], now: Millis) -> bool:
-    is_over = row["expires_at"] is not None and row["expires_at"] <= now
-    return not row["retired"] and not is_over and row["superseded_by"] is None
-
-
-def _counted(labels: Iterable[str | None]) -> dict[str, int]:
-    """Label → how many carry it, most first; what has none is left out."""
-    return dict(Counter(label for label in labels if label is not None).most_common())
-
-
-def _by_day(times: Iterable[Millis | None]) -> dict[str, int]:
-    """Day (UTC) → memories of that day, in order of time."""
-    return dict(sorted(Counter(to_day(at) for at in times if at is not None).items()))
 
 
 def _embedder_state(store: LanceStore) -> str:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -134,16 +134,23 @@ READERS = {"jsonl": read_jsonl, "json": read_json, "csv": read_csv, "parquet": r
 
 
 @pytest.mark.parametrize("name", READERS)
+@settings(max_examples=25, deadline=None)
 @given(records=RECORDS)
-def test_every_record_reads_back_as_it_was(name: str, records: list[Record]) -> None:
-    assert READERS[name](written(name, records)) == records
-
-
-@pytest.mark.parametrize("name", ["jsonl", "json"])
-@given(records=RECORDS)
-def test_json_written_again_is_the_same_to_the_byte(name: str, records: list[Record]) -> None:
+def test_every_record_reads_back_as_it_was_and_is_written_the_same_again(
+    name: str, records: list[Record]
+) -> None:
     once = written(name, records)
-    assert written(name, READERS[name](once)) == once
+    again = READERS[name](once)
+    assert again == records
+    assert written(name, again) == once
+
+
+@pytest.mark.parametrize(
+    ("name", "nothing"),
+    [("jsonl", ""), ("json", "[\n]\n"), ("csv", ",".join(COLUMNS) + "\n"), ("markdown", "# Memories\n")],
+)
+def test_no_memories_are_an_empty_document(name: str, nothing: str) -> None:
+    assert written(name, []).decode() == nothing
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv", "markdown"])
@@ -192,6 +199,7 @@ def test_a_text_that_is_no_formula_stays(text: str) -> None:
     assert formula_safe(text) == text
 
 
+@settings(max_examples=25, deadline=None)
 @given(records=RECORDS)
 def test_no_cell_begins_like_a_formula(records: list[Record]) -> None:
     rows = csv.reader(io.StringIO(written("csv", records).decode(), newline=""))
@@ -267,6 +275,7 @@ def test_a_text_cannot_change_the_document_around_it(text: str) -> None:
     assert tokens[-2].content == "plain"
 
 
+@settings(max_examples=25, deadline=None)
 @given(records=RECORDS)
 def test_no_record_can_change_the_document_around_it(records: list[Record]) -> None:
     tokens = COMMONMARK.parse(written("markdown", records).decode())
@@ -413,17 +422,27 @@ def test_a_forbidden_directory_is_told_as_such(tmp_path: Path) -> None:
 # --- the command ----------------------------------------------------------------------------------
 
 NOW = {"MEMCLI_NOW": "2026-03-01T09:00:00Z", "MEMCLI_EMBEDDER": "none"}
-KITCHEN = "The kitchen needs \u202egreen\u2028tiles 👩‍👩‍👧"
+MAVEN = ("I prefer Maven", "--at", "2026-01-01", "--topic", "build")
+KITCHEN = ("The kitchen needs \u202egreen\u2028tiles 👩‍👩‍👧", "--at", "2026-02-01", "--project", "home")
+BOTH = [MAVEN[0], KITCHEN[0]]
+
+
+@pytest.fixture(scope="module")
+def two_memories(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of a store of two memories, one of them of a project."""
+    home = tmp_path_factory.mktemp("two")
+    env = {**NOW, "MEMCLI_DATA_DIR": str(home / "data"), "XDG_CONFIG_HOME": str(home), "TZ": "UTC"}
+    for text, *options in MAVEN, KITCHEN:
+        done = Run(home)("remember", *options, "--", text, env=env)
+        assert done.returncode == 0, done.stderr
+    return home / "data"
 
 
 @pytest.fixture
-def stored(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A store of two memories, one of them of a project."""
-    for name, value in NOW.items():
+def stored(run: Run, two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The program with a store of two memories, which no test here changes."""
+    for name, value in {**NOW, "MEMCLI_DATA_DIR": str(two_memories)}.items():
         monkeypatch.setenv(name, value)
-    for options in (["--at", "2026-01-01", "--topic", "build"], ["--at", "2026-02-01", "--project", "home"]):
-        text = KITCHEN if "--project" in options else "I prefer Maven"
-        assert run("remember", *options, "--", text).returncode == 0
     return run
 
 
@@ -455,28 +474,21 @@ def read_terminal(descriptor: int) -> bytes:
 
 def test_export_is_json_lines_oldest_first(stored: Run) -> None:
     done = stored("export")
-    assert (done.returncode, texts(done.stdout), done.stderr) == (0, ["I prefer Maven", KITCHEN], "")
+    assert (done.returncode, texts(done.stdout), done.stderr) == (0, BOTH, "")
 
 
-@pytest.mark.parametrize("name", ["jsonl", "json"])
-def test_export_import_export_is_the_same_to_the_byte(stored: Run, name: str) -> None:
-    assert stored("export", "-o", f"out.{name}").returncode == 0
-    again = {"MEMCLI_USER": "again", "MEMCLI_NOW": "2027-01-01T00:00:00Z"}
-    assert stored("import", f"out.{name}", env=again).returncode == 0
-    assert stored("export", "--format", name, env=again).stdout == (stored.home / f"out.{name}").read_text(
-        "utf-8"
-    )
+def test_export_import_export_is_the_same_to_the_byte(stored: Run) -> None:
+    once = stored("export").stdout
+    again = {"MEMCLI_DATA_DIR": str(stored.home / "again"), "MEMCLI_NOW": "2027-01-01T00:00:00Z"}
+    assert stored("import", "-", input=once, env=again).returncode == 0
+    assert stored("export", env=again).stdout == once
 
 
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        (["--project", "home"], [KITCHEN]),
-        (["--project", "garden"], []),
-        (["--topic", "build"], ["I prefer Maven"]),
-        (["--since", "2026-01-15"], [KITCHEN]),
-        (["--until", "2026-01-15"], ["I prefer Maven"]),
-        (["--kind", "fact"], ["I prefer Maven", KITCHEN]),
+        (["--project", "home"], [KITCHEN[0]]),
+        (["--until", "2026-01-15"], [MAVEN[0]]),
         (["--kind", "identity"], []),
     ],
 )
@@ -488,12 +500,12 @@ def test_the_project_of_an_export_never_comes_from_the_environment(stored: Run) 
     assert len(texts(stored("export", env={"MEMCLI_PROJECT": "home"}).stdout)) == 2
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", ["json", "csv", "parquet"])
 def test_the_name_of_a_file_says_its_format(stored: Run, name: str) -> None:
     path = stored.home / f"out{BY_NAME[name].suffix}"
     done = stored("export", "-o", path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote 2 memories to {path}\n")
-    assert [record.text for record in READERS[name](path.read_bytes())] == ["I prefer Maven", KITCHEN]
+    assert [record.text for record in READERS[name](path.read_bytes())] == BOTH
 
 
 def test_a_directory_gets_a_file_of_the_day(stored: Run) -> None:
@@ -513,24 +525,20 @@ def test_json_with_a_file_tells_of_the_file(stored: Run) -> None:
     [
         (["--json"], "json"),
         (["--ndjson"], "jsonl"),
-        (["-o", "-"], "jsonl"),
-        (["-o", "", "--format", ""], "jsonl"),
+        (["-o", "-", "--format", ""], "jsonl"),
         (["--format", "csv"], "csv"),
-        (["--json", "--format", "json"], "json"),
     ],
 )
 def test_options_choose_what_goes_to_stdout(stored: Run, options: list[str], name: str) -> None:
     found = READERS[name](stored("export", *options).stdout.encode())
-    assert [record.text for record in found] == ["I prefer Maven", KITCHEN]
+    assert [record.text for record in found] == BOTH
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--json", "--format", "csv"], "the output cannot be csv and json at once"),
-        (["--ndjson", "--format", "parquet"], "the output cannot be jsonl and parquet at once"),
         (["--format", "zip"], "--format cannot be 'zip'"),
-        (["-o", "missing/out.csv"], "there is no directory missing"),
         (["-o", "missing/"], "there is no directory missing"),
     ],
 )
@@ -540,15 +548,12 @@ def test_what_cannot_be_meant_is_refused(run: Run, options: list[str], message: 
     assert message in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "nothing"), [("jsonl", ""), ("json", "[\n]\n"), ("csv", ",".join(COLUMNS) + "\n")]
-)
-def test_a_store_that_was_never_made_exports_nothing(run: Run, name: str, nothing: str) -> None:
-    done = run("export", "--format", name)
-    assert (done.returncode, done.stdout, done.stderr) == (0, nothing, "")
+def test_a_store_that_was_never_made_exports_nothing(run: Run) -> None:
+    done = run("export")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ["jsonl", "parquet"])
 def test_a_reader_that_goes_away_is_no_error(stored: Run, name: str) -> None:
     command = [sys.executable, "-m", "memcli", "export", "--format", name]
     reading, writing = os.pipe()
@@ -559,7 +564,7 @@ def test_a_reader_that_goes_away_is_no_error(stored: Run, name: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ["jsonl", "parquet"])
 def test_a_full_disk_behind_stdout_is_told_as_such(stored: Run, name: str) -> None:
     command = [sys.executable, "-m", "memcli", "export", "--format", name]
     with Path("/dev/full").open("wb") as full:
@@ -573,7 +578,7 @@ def test_parquet_is_not_for_a_terminal(stored: Run) -> None:
     assert (code, shown.splitlines()[0]) == (2, "memcli: a terminal cannot show parquet")
 
 
-@pytest.mark.parametrize("name", ["jsonl", "csv", "markdown"])
+@pytest.mark.parametrize("name", ["jsonl", "csv"])
 def test_a_terminal_is_shown_nothing_that_it_would_obey(stored: Run, name: str) -> None:
     code, shown = on_terminal(stored, "export", "--format", name)
     assert code == 0
@@ -583,4 +588,4 @@ def test_a_terminal_is_shown_nothing_that_it_would_obey(stored: Run, name: str) 
 def test_json_is_exact_on_a_terminal(stored: Run) -> None:
     code, shown = on_terminal(stored, "export", "--json")
     assert code == 0
-    assert KITCHEN in shown
+    assert KITCHEN[0] in shown

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ MAX_DEPTH = 100
 """Deeper nesting is damage or an attack, and whoever reads the value later may recurse."""
 
 _CHUNK_CHARS = 1 << 20
+_ENOUGH = 100  # elements to tell a format by
 _BLANK = " \t\r\n\ufeff"
 _LINE_ENDS = ("\n", "\r\n", "")
 
@@ -192,7 +194,10 @@ def is_whole_json(head: str) -> bool:
 
 def first_values(head: str) -> list[Any]:
     """The values of a file that begins so; of one that is cut off before its first value ends, its keys."""
-    texts = [text for _, text in _Cutter().feed(head)] if is_whole_json(head) else head.split("\n")
+    if is_whole_json(head):
+        texts = [text for _, text in islice(_Cutter().feed(head), _ENOUGH)]
+    else:
+        texts = head.split("\n")
     values = [value for text in texts for value in parse_line(text.strip(_BLANK + ","))[0]]
     if values:
         return values
@@ -206,7 +211,7 @@ def _prefix_value(text: str) -> Any:
     It is cut at the last comma or opening bracket, and what is open there is closed.
     """
     closers: list[str] = []
-    whole = ""
+    cut, open_there = 0, ""
     for end, mark in _marks(_TO_MARK, text):
         if mark in _CLOSER:
             closers.append(_CLOSER[mark])
@@ -215,8 +220,8 @@ def _prefix_value(text: str) -> Any:
         if len(closers) > MAX_DEPTH:
             break
         if mark == "," or mark in _CLOSER:
-            whole = text[:end].rstrip(",") + "".join(reversed(closers))
-    values, why = parse_line(whole)
+            cut, open_there = end, "".join(reversed(closers))
+    values, why = parse_line(text[:cut].removesuffix(",") + open_there)
     return values[0] if values and not why else None
 
 
@@ -225,8 +230,8 @@ def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine
     for chunk in _chunks(source, encoding):
         for number, text in cutter.feed(chunk):
             yield from _element(number, text, encoding)
-    number, text = cutter.rest()
-    yield from _element(number, text, encoding)
+    for number, text in cutter.rest():
+        yield from _element(number, text, encoding)
 
 
 def _element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | BadLine]:
@@ -247,6 +252,7 @@ class _Cutter:
 
     def __init__(self) -> None:
         self._buffer = ""
+        self._waiting: list[str] = []
         self._begin = 0  # of the element, or of what stands between two
         self._seen = 0  # up to the last bracket
         self._depth = 0
@@ -254,18 +260,26 @@ class _Cutter:
         self._line = 1
 
     def feed(self, chunk: str) -> Iterator[tuple[int, str]]:
-        """The pieces that the chunk completes, each with the line where it begins."""
-        self._buffer += chunk
+        """The pieces that are complete, each with the line where it begins."""
+        self._waiting.append(chunk)
+        # A long string is scanned from its beginning again: each time twice as much of it.
+        if sum(map(len, self._waiting)) >= len(self._buffer):
+            yield from self._scan()
+
+    def rest(self) -> Iterator[tuple[int, str]]:
+        """What is left when all was fed."""
+        yield from self._scan()
+        yield self._cut(len(self._buffer))
+
+    def _scan(self) -> Iterator[tuple[int, str]]:
+        self._buffer += "".join(self._waiting)
+        self._waiting = []
         while match := _TO_BRACKET.match(self._buffer, self._seen):
             self._seen = match.end()
             yield from self._open() if match[1] in _CLOSER else self._close()
         self._buffer = self._buffer[self._begin :]
         self._seen -= self._begin
         self._begin = 0
-
-    def rest(self) -> tuple[int, str]:
-        """What is left when all is read."""
-        return self._cut(len(self._buffer))
 
     def _open(self) -> Iterator[tuple[int, str]]:
         if self._depth == self._outer:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell its format and encoding."""
 
-MAX_HEAD_BYTES = 1 << 24
+MAX_HEAD_BYTES = 1 << 22
 """How much where its first line is longer than that."""
 
 _BUFFER_BYTES = 1 << 20

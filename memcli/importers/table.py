@@ -61,7 +61,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     yield from encoding.notices()
     first = source.head()[encoding.mark_bytes :].decode(encoding.name, "replace")
     rows = _numbered(_lines(source, encoding), _delimiter(first))
-    header = [_column(cell) for cell in next((row for _, row in rows if isinstance(row, list)), [])]
+    _, top = next(rows, (1, "it is empty"))
+    if isinstance(top, str):
+        raise UsageError(f"the header of {source.path} cannot be read: {top}")
+    header = [_column(cell) for cell in top]
     if _AUTHOR_COLUMNS.intersection(header) and _TEXT_COLUMNS.intersection(header):
         messages = _messages(_rows(rows, header), options)
         yield from in_conversations(with_time_notice(without_repeats(messages)), source=NAME)

@@ -540,19 +540,24 @@ class LanceStore:
             self._open.pop(name, None)
             self.database.drop(name)
 
-    def pending(self, embedder: str, *, private: bool) -> list[str]:
-        """Keys of passages without a vector of this embedder; `private`: those of private memories too."""
+    def pending(self, embedder: str, *, private: bool = True, of: Sequence[str] = ()) -> list[str]:
+        """Keys of passages without a vector of this embedder (of these memories, or of all).
+
+        `private`: those of private memories too.
+        """
+        condition = _both(None if private else "private = false", _one_of("id", of) if of else None)
 
         def read() -> list[str]:
             table, vectors = self._memories(), self._vectors(embedder)
             if table is None:
                 return []
-            condition = None if private else "private = false"
-            # Some of the vectors may be of what has become private since: then numbers tell nothing.
-            if private and vectors is not None and table.count() == vectors.count():
+            if vectors is None:
+                return _keys(table, condition)
+            if not of and table.count(condition) == vectors.count():
                 return []
-            done = set(_keys(vectors, None)) if vectors is not None else set()
-            return [key for key in _keys(table, condition) if key not in done]
+            keys = _keys(table, condition)
+            done = _fetch(vectors, keys, ("key",)) if of else set(_keys(vectors, None))
+            return [key for key in keys if key not in done]
 
         return self._reading(read)
 

@@ -71,11 +71,11 @@ class State:
 class Recalls:
     """How recall has done since events are kept; times in milliseconds."""
 
-    count: int
-    hit_rate: float | None
-    p50_ms: int | None
-    p95_ms: int | None
-    injected_tokens: int
+    count: int = 0
+    hit_rate: float | None = None
+    p50_ms: int | None = None
+    p95_ms: int | None = None
+    injected_tokens: int = 0
 
 
 class Side:
@@ -176,6 +176,11 @@ class Side:
                 db.execute("DELETE FROM meta WHERE key = 'rebuild'")
             _bump(db, "generation")
 
+    def note_change(self) -> None:
+        """Texts have changed: who has read them before begins anew."""
+        with self._change() as db:
+            _bump(db, "generation")
+
     def next_number(self) -> int:
         """A number never given before, for the name of a table."""
         with self._change() as db:
@@ -224,7 +229,7 @@ class Side:
             is_busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if is_busy:
             raise StoreError(
-                f"another program is reading {self.path}: what was forgotten is hidden, but not off the disk yet",
+                f"what was forgotten is hidden but still on disk: another program is reading {self.path}",
                 "end that program and run the command again",
             )
 
@@ -312,7 +317,7 @@ class Side:
                 "SELECT took_ms, hits > 0, tokens FROM events WHERE kind = 'recall' ORDER BY took_ms"
             ).fetchall()
         if not rows:
-            return Recalls(count=0, hit_rate=None, p50_ms=None, p95_ms=None, injected_tokens=0)
+            return Recalls()
         last = len(rows) - 1
         return Recalls(
             count=len(rows),
@@ -386,7 +391,9 @@ def _clear_pointers(db: sqlite3.Connection, gone: Collection[str]) -> None:
 
 def _unpointed(before: Mapping[str, Any], gone: Collection[str]) -> Mapping[str, Any]:
     lists = ("supersedes", "derived_from")
-    clear = {name: [id_ for id_ in before[name] if id_ not in gone] for name in lists if name in before}
+    clear: dict[str, Any] = {
+        name: [id_ for id_ in before[name] if id_ not in gone] for name in lists if name in before
+    }
     if before.get("superseded_by") in gone:
         clear |= {"superseded_by": None, "valid_to": None}
     return {**before, **clear}

@@ -71,3 +71,8 @@ def test_line_in_another_encoding_is_an_error_of_the_file() -> None:
     data = b"role,content\n" + b"user,one\n" * 10_000 + "user,é\n".encode("latin-1")
     with pytest.raises(UsageError, match=r"line 10002 of .* is not utf-8"):
         items_of(data)
+
+
+def test_header_that_cannot_be_read_is_an_error_of_the_file() -> None:
+    with pytest.raises(UsageError, match=r"the header of .* cannot be read"):
+        items_of('"role"x,content\nuser,one\n', format_name="csv")
