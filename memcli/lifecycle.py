@@ -110,7 +110,9 @@ def with_derived(chosen: Sequence[Record], derived: Sequence[Record]) -> list[Ch
     grew = True
     while grew:
         following = [
-            record for record in derived if record.id not in gone and gone.issuperset(record.derived_from)
+            record
+            for record in derived
+            if record.derived_from and record.id not in gone and gone.issuperset(record.derived_from)
         ]
         changes += [
             Change("erase", record, before=record, why="derived from these alone") for record in following

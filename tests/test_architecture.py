@@ -14,8 +14,8 @@ import pytest
 import memcli
 
 LINE = """
-__main__ → cli → serve → mcp → doctor → chat → memory → export → models → store → inject → rank → lifecycle
-→ about → extract → passages → importers → redact → config → record_json → times → types → errors
+__main__ → cli → serve → mcp → doctor → chat → memory → absorb → vectors → stats → export → models → store
+→ inject → rank → lifecycle → about → extract → passages → importers → redact → config → record_json → times → types → errors
 """
 STATIONS = LINE.replace("→", "").split()
 

@@ -20,15 +20,12 @@ from tests.ollama_server import Model, OllamaServer, Reply, Request
 
 NOBODY = "127.0.0.1:9"
 """A port that refuses."""
-LEAN = {"embedder": "none", "ollama_host": NOBODY}
 MB = 1_000_000
 
 
-def opened(home: Path, **options: str) -> Memory:
+def opened(home: Path, *, embedder: str = "builtin", ollama_host: str = NOBODY) -> Memory:
     return open_memory(
-        data_dir=home / "data",
-        clock=lambda: 1_000,
-        **{"embedder": "builtin", "ollama_host": NOBODY, **options},
+        data_dir=home / "data", clock=lambda: 1_000, embedder=embedder, ollama_host=ollama_host
     )
 
 
@@ -46,7 +43,7 @@ def states(found: dict[str, Check]) -> set[str]:
 @pytest.fixture
 def memory(home: Path) -> Memory:
     """A store of one memory, without a vector and without a wish for one."""
-    memory = opened(home, **LEAN)
+    memory = opened(home, embedder="none")
     memory.remember(Draft(text="The boiler is serviced in May"))
     return memory
 
@@ -305,6 +302,6 @@ def test_a_model_that_fails_is_a_warning(home: Path, server: OllamaServer) -> No
 
 def test_vectors_that_wait_for_a_server_name_its_model_in_the_hint(home: Path, server: OllamaServer) -> None:
     bound_to(home, server)
-    opened(home, **LEAN).remember(Draft(text="The stove is serviced in June"))
+    opened(home, embedder="none").remember(Draft(text="The stove is serviced in June"))
     check = examined(opened(home, embedder="", ollama_host=server.host))["vectors"]
     assert (check.state, check.hint) == ("warn", "run: memcli reembed ollama:bge-m3")

@@ -46,7 +46,8 @@ MEETS: dict[str, tuple[Record, dict[str, Any]]] = {
     "what was learned about it": (SAID, {"topics": ("x",), "kind": "fact", "project": "p", "meta": {"a": 1}}),
     "another tool has it under another id": (
         SAID, {"source": "import:other", "source_id": "9", "session_id": "9"}),
-    "another tool has no id for it": (SAID, {"source": "import:other", "source_id": None, "session_id": None}),
+    "another tool has no id for it": (
+        SAID, {"source": "import:other", "source_id": None, "session_id": None}),
     "without a time by its id": (UNTIMED, {"text": "edited"}),
     "with neither by place and text": (BARE, {"role": "assistant", "name": "Bo"}),
 }  # fmt: skip

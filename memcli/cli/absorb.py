@@ -22,7 +22,7 @@ _COUNTS = ("conversations", "notes", "added", "duplicates", "forgotten")
 def import_(
     run: Run,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH… | -", help="Files and directories.")
+        list[str] | None, typer.Argument(metavar="PATH", help="Files and directories; - is standard input.")
     ] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="F", help="Read it as this and do not guess.")
@@ -35,8 +35,11 @@ def import_(
         str | None,
         typer.Option("--tz", metavar="ZONE", help="The zone of times that name none (UTC without it)."),
     ] = None,
-    extract: Annotated[
-        bool, typer.Option("--extract/--no-extract", help="Queue what is read for learning.")
+    extract: Annotated[  # noqa: ARG001 - scripts say --no-extract already; learning comes with chat
+        bool,
+        typer.Option(
+            "--extract/--no-extract", help="Learn from it when a chat model learns (none does yet)."
+        ),
     ] = True,
     since: Annotated[
         str | None, typer.Option("--since", metavar="TIME", help="Only what is not older.")
@@ -56,9 +59,8 @@ def import_(
         bool, typer.Option("--dry-run", help="Say what would be taken, and store nothing.")
     ] = False,
 ) -> None:
-    r"""Take in chat histories and notes. Twice the same file adds nothing.
+    """Take in chat histories and notes. Twice the same file adds nothing.
 
-    \b
     Examples:
       memcli import history.jsonl
       memcli import ~/notes --since 2025-01-01

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from memcli import __version__
 from memcli.cli.run import Run, common
@@ -66,6 +66,56 @@ class _Table(TyperGroup):
             formatter.write_dl([(row.name, row.help) for row in COMMANDS])
 
 
+class _Command(TyperCommand):
+    """A command whose help begins with examples."""
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Usage, examples, what it does, then the options."""
+        _write_help(self, ctx, formatter)
+
+
+class _Group(TyperGroup):
+    """A command with subcommands whose help begins with examples."""
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Usage, examples, what it does, the options, then the subcommands."""
+        _write_help(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def _write_help(command: Any, ctx: Any, formatter: Any) -> None:
+    command.format_usage(ctx, formatter)
+    examples, told = examples_apart(command.help or "")
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples:
+                formatter.write(f"  {line}\n")
+    for paragraph in told:
+        formatter.write_paragraph()
+        formatter.write_text(paragraph)
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    if arguments:
+        with formatter.section("Arguments"):
+            formatter.write_dl(
+                [(param.metavar or param.human_readable_name, param.help or "") for param in arguments]
+            )
+    options = [param.get_help_record(ctx) for param in command.get_params(ctx) if param not in arguments]
+    with formatter.section("Options"):
+        formatter.write_dl([record for record in options if record])
+
+
+def examples_apart(help_text: str) -> tuple[list[str], list[str]]:
+    """The lines under "Examples:" of a docstring, and its other paragraphs."""
+    examples: list[str] = []
+    told: list[str] = []
+    for block in help_text.split("\n\n"):
+        if block.startswith("Examples:"):
+            examples = [line.strip() for line in block.split("\n")[1:]]
+        elif block.strip():
+            told.append(" ".join(block.split()))
+    return examples, told
+
+
 def to_command(row: Command) -> Any:
     """The Typer command of a row. Its functions are named after it: `import_`, `config`, `config_get`."""
     module = import_module(row.module)
@@ -73,12 +123,12 @@ def to_command(row: Command) -> Any:
     name = row.name if hasattr(module, row.name) else f"{row.name}_"
     function = _with_common(getattr(module, name))
     if not row.subcommands:
-        app.command(row.name, short_help=row.help, context_settings=_CONTEXT)(function)
+        app.command(row.name, cls=_Command, context_settings=_CONTEXT)(function)
         return typer.main.get_command(app)
-    app.callback(invoke_without_command=True, context_settings=_CONTEXT)(function)
+    app.callback(cls=_Group, invoke_without_command=True, context_settings=_CONTEXT)(function)
     for subcommand in row.subcommands:
         inner = _with_common(getattr(module, f"{row.name}_{subcommand}"))
-        app.command(subcommand, context_settings=_CONTEXT)(inner)
+        app.command(subcommand, cls=_Command, context_settings=_CONTEXT)(inner)
     group = typer.main.get_command(app)
     group.name = row.name
     return group

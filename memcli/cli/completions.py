@@ -160,10 +160,12 @@ _memcli_words() {{
 }}
 
 _memcli_files() {{
+    local IFS=$'\\n'
     compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$cur"))
 }}
 
 _memcli_directories() {{
+    local IFS=$'\\n'
     compopt -o dirnames 2>/dev/null || COMPREPLY=($(compgen -d -- "$cur"))
 }}
 

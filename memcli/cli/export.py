@@ -47,7 +47,6 @@ def export(
 ) -> None:
     """Write memories out, those replaced and hidden too, in an order that never changes.
 
-    \b
     Examples:
       memcli export > memories.jsonl
       memcli export -o memories.parquet

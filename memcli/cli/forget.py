@@ -16,7 +16,7 @@ from memcli.types import ForgetPlan, Proof, Selection
 def forget(
     run: Run,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID…]", help="Ids, or 4 or more characters of them.")
+        list[str] | None, typer.Argument(metavar="ID", help="Ids, or 4 or more characters of them.")
     ] = None,
     source_id: Annotated[
         list[str] | None, typer.Option("--source-id", metavar="ID", help="What has this id in its source.")
@@ -49,9 +49,8 @@ def forget(
         bool, typer.Option("--dry-run", help="Show what would go, and change nothing.")
     ] = False,
 ) -> None:
-    r"""Erase memories from every answer at once and from every byte on disk.
+    """Erase memories from every answer at once and from every byte on disk.
 
-    \b
     Examples:
       memcli forget 3fa9c1
       memcli forget --query "everything about Corin"

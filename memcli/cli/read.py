@@ -31,7 +31,10 @@ Ndjson = Annotated[bool, typer.Option("--ndjson", help="One JSON object a line, 
 
 def recall(
     run: Run,
-    query: Annotated[list[str] | None, typer.Argument(metavar="QUERY… | -", help="The question.")] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="QUERY", help="The question; - or nothing reads standard input."),
+    ] = None,
     k: Annotated[int | None, typer.Option("-k", metavar="N", help="How many at most.")] = None,
     kind: Kinds = None,
     topic: Topics = None,
@@ -53,9 +56,8 @@ def recall(
         int | None, typer.Option("--budget", metavar="TOKENS", help="The most that the block may take.")
     ] = None,
 ) -> None:
-    r"""Find the memories that answer a question, best first.
+    """Find the memories that answer a question, best first.
 
-    \b
     Examples:
       memcli recall "which build tool do I like?"
       memcli recall budget kitchen --since "last month" -k 3 --json
@@ -146,9 +148,8 @@ def list_(
     current: Current = False,
     ndjson: Ndjson = False,
 ) -> None:
-    r"""List memories, newest first.
+    """List memories, newest first.
 
-    \b
     Examples:
       memcli list -n 5
       memcli list --kind preference --sort priority --json
@@ -186,9 +187,8 @@ def show(
     run: Run,
     id_: Annotated[str, typer.Argument(metavar="ID", help="The id, or 4 or more characters of it.")],
 ) -> None:
-    r"""One memory: all its fields, what it replaced, what replaced it, and when it was last recalled.
+    """One memory: all its fields, what it replaced, what replaced it, and when it was last recalled.
 
-    \b
     Examples:
       memcli show 3fa9
       memcli show 3fa9 --json
@@ -223,9 +223,8 @@ def _told(value: Any) -> str:
 
 
 def stats(run: Run) -> None:
-    r"""Numbers about what is remembered, and how recall is doing.
+    """Numbers about what is remembered, and how recall is doing.
 
-    \b
     Examples:
       memcli stats
       memcli stats --json | jq .memories.total

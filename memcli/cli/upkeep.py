@@ -34,9 +34,8 @@ _NAME_WIDTH = 16
 
 
 def doctor(run: Run) -> None:
-    r"""Check the place, the store and the models, and say what to do. Changes nothing.
+    """Check the place, the store and the models, and say what to do. Changes nothing.
 
-    \b
     Examples:
       memcli doctor
       memcli doctor --json | jq '.[] | select(.state != "ok")'
@@ -79,9 +78,8 @@ def _is_plain(run: Run) -> bool:
 
 
 def config(run: Run, ctx: typer.Context) -> None:
-    r"""Show every setting, its value and where that comes from.
+    """Show every setting, its value and where that comes from.
 
-    \b
     Examples:
       memcli config
       memcli config set ollama_host http://127.0.0.1:11434
@@ -106,9 +104,8 @@ def config(run: Run, ctx: typer.Context) -> None:
 
 
 def config_get(run: Run, name: Name) -> None:
-    r"""Print the value of one setting; an empty line where it has none.
+    """Print the value of one setting; an empty line where it has none.
 
-    \b
     Examples:
       memcli config get data_dir
       memcli config get ollama_host --json
@@ -126,9 +123,8 @@ def config_get(run: Run, name: Name) -> None:
 def config_set(
     run: Run, name: Name, value: Annotated[str, typer.Argument(metavar="VALUE", help="What it shall be.")]
 ) -> None:
-    r"""Write one setting into the config file, which keeps its comments.
+    """Write one setting into the config file, which keeps its comments.
 
-    \b
     Examples:
       memcli config set k 20
       memcli config set embedder builtin
@@ -146,9 +142,8 @@ def config_set(
 
 
 def config_unset(run: Run, name: Name) -> None:
-    r"""Take one setting out of the config file.
+    """Take one setting out of the config file.
 
-    \b
     Examples:
       memcli config unset k
     """
@@ -162,9 +157,8 @@ def config_unset(run: Run, name: Name) -> None:
 
 
 def config_path(run: Run) -> None:
-    r"""Print where the config file is, or would be.
+    """Print where the config file is, or would be.
 
-    \b
     Examples:
       memcli config path
       $EDITOR "$(memcli config path)"
@@ -203,14 +197,13 @@ def reembed(
     embedder: Annotated[
         str | None,
         typer.Argument(
-            metavar="[builtin|ollama:MODEL]",
-            help="Whose vectors; without it the embedder of the settings, else the best there is.",
+            metavar="EMBEDDER",
+            help="builtin or ollama:MODEL; without it the one of the settings, else the best there is.",
         ),
     ] = None,
 ) -> None:
-    r"""Give every memory a vector of another embedder, then recall with that one.
+    """Give every memory a vector of another embedder, then recall with that one.
 
-    \b
     Examples:
       memcli reembed builtin
       memcli reembed ollama:bge-m3

@@ -39,7 +39,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done
 
 def remember(
     run: Run,
-    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT… | -]", help="What to remember.")] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TEXT", help="What to remember; - or nothing reads standard input."),
+    ] = None,
     kind: Kind = None,
     priority: Priority = None,
     topic: Topics = None,
@@ -52,9 +55,8 @@ def remember(
     allow_sensitive: Sensitive = False,
     dry_run: DryRun = False,
 ) -> None:
-    r"""Store one memory. Secrets in it are taken out first.
+    """Store one memory. Secrets in it are taken out first.
 
-    \b
     Examples:
       memcli remember "I prefer Maven over Gradle" --kind preference --topic build
       git log -1 --format=%B | memcli remember - --topic work
@@ -115,7 +117,9 @@ def _say_remembered(
 def edit(
     run: Run,
     id_: Annotated[str, typer.Argument(metavar="ID", help="The id, or 4 or more characters of it.")],
-    text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT… | -]", help="The new text.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="The new text; - reads standard input.")
+    ] = None,
     kind: Kind = None,
     priority: Priority = None,
     topic: Topics = None,
@@ -128,9 +132,8 @@ def edit(
     allow_sensitive: Sensitive = False,
     dry_run: DryRun = False,
 ) -> None:
-    r"""Change the text or the fields of a memory.
+    """Change the text or the fields of a memory.
 
-    \b
     Examples:
       memcli edit 3fa9 "I prefer Gradle now"
       memcli edit 3fa9 --priority P0 --topic build --topic java

@@ -553,7 +553,8 @@ class LanceStore:
                 return []
             if vectors is None:
                 return _keys(table, condition)
-            if not of and table.count(condition) == vectors.count():
+            # Vectors of what has become private since make the numbers equal by chance.
+            if private and not of and table.count() == vectors.count():
                 return []
             keys = _keys(table, condition)
             done = _fetch(vectors, keys, ("key",)) if of else set(_keys(vectors, None))
@@ -654,11 +655,14 @@ def _keys(table: Table, condition: str | None) -> list[str]:
     return [key for batch in table.scan(["key"], where=condition) for key in batch.column(0).to_pylist()]
 
 
-def _fetch(table: Table, keys: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _fetch(
+    table: Table, keys: Sequence[str], columns: Sequence[str], condition: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """The rows of these keys that match."""
     found: dict[str, dict[str, Any]] = {}
     for start in range(0, len(keys), _IDS_AT_ONCE):
-        condition = _one_of("key", keys[start : start + _IDS_AT_ONCE])
-        for batch in table.scan(columns, where=condition):
+        some = _both(_one_of("key", keys[start : start + _IDS_AT_ONCE]), condition)
+        for batch in table.scan(columns, where=some):
             found.update((row["key"], row) for row in batch.to_pylist())
     return found
 
@@ -701,13 +705,14 @@ def _candidates(
     cosines: Mapping[str, float],
     condition: str | None,
 ) -> list[Candidate]:
-    wanted = sorted({*keys, *(key_id(key) for key in keys)})
-    rows: dict[str, dict[str, Any]] = {}
-    for start in range(0, len(wanted), _IDS_AT_ONCE):
-        some = _both(_one_of("key", wanted[start : start + _IDS_AT_ONCE]), condition)
-        for batch in table.scan(["key", "start", "end", *_RECORD_COLUMNS], where=some):
-            rows.update((row["key"], row) for row in batch.to_pylist())
+    columns = ("key", "start", "end", *_RECORD_COLUMNS)
+    rows = _fetch(table, sorted({*keys, *(key_id(key) for key in keys)}), columns, condition)
     records = {key: to_record(row) for key, row in rows.items() if row["ordinal"] == 0}
+    # What replaced one of them may share no word with the question and belongs above it all the same.
+    newer = {record.superseded_by for record in records.values() if record.superseded_by} - records.keys()
+    followers = _fetch(table, sorted(newer), columns, condition)
+    records |= {key: to_record(row) for key, row in followers.items()}
+    rows |= followers
     return [
         Candidate(
             record=records[key_id(key)],
@@ -717,6 +722,6 @@ def _candidates(
             cosine=cosines.get(key),
             bm25=words.get(key),
         )
-        for key in keys
+        for key in (*keys, *followers)
         if key in rows and key_id(key) in records
     ]

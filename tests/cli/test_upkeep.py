@@ -233,9 +233,10 @@ def test_reembed_that_is_stopped_goes_on_where_it_was(
     answer: Answer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remembered(home, 600)
-    with Stalling() as server:
+    server = Stalling()
+    with server:
         argv = (sys.executable, "-m", "memcli", "reembed", "ollama:bge-m3")
-        env: dict[str, Any] = {**os.environ, "OLLAMA_HOST": server.host}
+        env = {**os.environ, "OLLAMA_HOST": server.host}
         with subprocess.Popen(argv, env=env, cwd=home, stderr=subprocess.PIPE, encoding="utf-8") as stopped:
             deadline = time.monotonic() + 30
             # 512 passages are embedded and stored by then, 16 a request, after one that measures.
@@ -247,8 +248,3 @@ def test_reembed_that_is_stopped_goes_on_where_it_was(
         server.stalls = False
         monkeypatch.setenv("OLLAMA_HOST", server.host)
         assert json.loads(answer("reembed", "ollama:bge-m3", "--json")[1])["vectors"] == 88
-
-
-def test_help_needs_no_store(answer: Answer) -> None:
-    for command in ("doctor", "config", "reembed"):
-        assert answer(command, "--help")[0] == 0

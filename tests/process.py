@@ -1,0 +1,107 @@
+"""The program as a process: in a home that the tests of a module share, and on a terminal of some width."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memcli.record_json import to_json
+from memcli.types import Record
+from tests.conftest import XDG, Run
+
+NOW = "2026-03-01T09:00:00Z"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Runs the program in a home that many tests read; nothing of this machine reaches it.
+
+    The clock stands at NOW, and no embedder is asked unless `env` says otherwise.
+    """
+
+    home: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        ours = dict.fromkeys((name for name in os.environ if name.startswith("MEMCLI_")), "")
+        places = {name: str(self.home / place) for name, place in XDG.items()}
+        fixed = {"HOME": str(self.home), "OLLAMA_HOST": "127.0.0.1:9", "TZ": "UTC", "TERM": "xterm-256color"}
+        return {**ours, **places, **fixed, "MEMCLI_NOW": NOW, "MEMCLI_EMBEDDER": "none", **self.env}
+
+    def __call__(
+        self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return Run(self.home)(*args, input=input, env={**self.environment, **(env or {})})
+
+    def json(self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None) -> Any:
+        """The JSON document that a command answers with, whatever its exit code."""
+        done = self(*args, "--json", input=input, env=env)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout)
+
+    def start(self, *args: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """The program while it runs, with pipes that nobody has closed."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "memcli", *map(str, args)],
+            env={**os.environ, **self.environment, **(env or {})},
+            cwd=self.home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def on_terminal(
+        self, *args: str, columns: int = 80, typed: str = "", env: Mapping[str, str] | None = None
+    ) -> tuple[int, str]:
+        """The exit code, and all that the program writes to a terminal on which a person types."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.write(ours, typed.encode())
+        with subprocess.Popen(
+            [sys.executable, "-m", "memcli", *args],
+            env={**os.environ, **self.environment, **(env or {})},
+            cwd=self.home,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        ) as done:
+            os.close(theirs)
+            shown = b""
+            while piece := _read(ours):
+                shown += piece
+        os.close(ours)
+        return done.returncode, shown.decode().replace("\r\n", "\n")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # Linux says so when the other side is closed
+        return b""
+
+
+def export_of(records: Iterable[Record]) -> str:
+    """Records as our own export writes them, for import to take as they are."""
+    return "".join(json.dumps(to_json(record), ensure_ascii=False) + "\n" for record in records)
+
+
+def files_of(directory: Path) -> dict[str, tuple[int, int]]:
+    """Every file under a directory with its size and the time of its last change."""
+    return {
+        str(path.relative_to(directory)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
