@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from memcli import lifecycle
 from memcli.errors import MemcliError, UsageError
-from memcli.importers import ReadOptions, Source, Unreadable, detect, read
+from memcli.importers import ReadOptions, Source, Unreadable, read
+from memcli.importers.parts import Part, parts
 from memcli.redact import scrub
 from memcli.types import (
     PRIORITY_OF_KIND,
@@ -32,6 +33,7 @@ from memcli.types import (
 BATCH = 4_000
 # So much text makes a batch as well: a few huge notes are as heavy as many messages.
 _BATCH_CHARS = 8_000_000
+_TOLD_EVERY = 500  # records; a progress bar need not move more often
 _OWN_ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 
 
@@ -85,7 +87,14 @@ class _Tally:
     notes: int = 0
     bad_lines: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    failures: list[UsageError] = field(default_factory=list)
+    """Why members of an archive could not be read."""
     error: MemcliError | None = None
+
+    @property
+    def has_anything(self) -> bool:
+        """Whether any record was read."""
+        return bool(self.outcomes or self.skipped or self.bad_lines)
 
     def count(self, record: Record, outcome: str) -> None:
         """One record that the file holds: added, known or forgotten."""
@@ -118,13 +127,13 @@ class _Tally:
 def absorb_file(
     source: Source,
     *,
-    place: str,
+    place: Callable[[], str],
     intake: Intake,
     now: Millis,
     batch: Callable[[], _Batch],
-    progress: Callable[[int], None],
-) -> FileReport:
-    """Take in one file.
+    progress: Callable[[int, int | None], None],
+) -> FileReport | None:
+    """Take in one file, or what an archive holds; None when it only belongs to an export (settings…).
 
     Args:
         source: the file.
@@ -132,24 +141,71 @@ def absorb_file(
         intake: how it is wanted.
         now: the clock.
         batch: begins an empty batch on a shelf.
-        progress: told the bytes read, now and then.
+        progress: told (bytes read, bytes in all or None), now and then.
     """
-    tally = _Tally()
-    form: str | None = None
-    filling = batch()
+    taking = _Taking(place, intake, now, batch(), progress)
     try:
-        form = intake.format_name or detect(source, encoding=intake.options.encoding).name
-        items = read(source, options=intake.options, format_name=form)
-        for record in _records(items, tally, place=place, intake=intake, now=now):
-            filling.add(record, tally)
-            if filling.is_full:
-                filling.store(tally)
-                progress(source.bytes_read)
+        is_archive = source.kind == "zip"
+        for part in parts(source, encoding=intake.options.encoding, format_name=intake.format_name):
+            if isinstance(part, Notice):
+                taking.tally.warnings.append(part.text)
+            elif is_archive:
+                taking.take_member(part)
+            else:
+                taking.take(part, place)
     except UsageError as error:
         # What was read before stays; the report says why no more was.
-        tally.error = error
-    filling.store(tally)
-    return tally.report(source.path, form)
+        taking.tally.error = error
+    taking.batch.store(taking.tally)
+    return taking.report(source.path)
+
+
+@dataclass(slots=True)
+class _Taking:
+    """A file on its way in."""
+
+    place: Callable[[], str]
+    intake: Intake
+    now: Millis
+    batch: _Batch
+    progress: Callable[[int, int | None], None]
+    tally: _Tally = field(default_factory=_Tally)
+    positions: Counter[str] = field(default_factory=Counter)
+    forms: dict[str, None] = field(default_factory=dict)
+    """The names of the formats that were met, in order."""
+
+    def take_member(self, part: Part) -> None:
+        """Take in a member of an archive; when it cannot be read, the others are read all the same."""
+        tally, name = self.tally, part.source.name
+        told = len(tally.warnings)
+        try:
+            self.take(part, lambda: f"{self.place()}-{lifecycle.keyed_hash(b'', name)[:6]}")
+        except UsageError as error:
+            tally.failures.append(error)
+            tally.warnings.append(error.message)
+        tally.warnings[told:] = [
+            text if name in text else f"{name}: {text}" for text in tally.warnings[told:]
+        ]
+
+    def take(self, part: Part, place: Callable[[], str]) -> None:
+        """Take in a file of one format. Raises UsageError when it cannot be read, or not to its end."""
+        self.forms[part.form.name] = None
+        items = read(part.source, options=self.intake.options, format_name=part.form.name)
+        for number, record in enumerate(_records(items, self, place)):
+            self.batch.add(record, self.tally)
+            if self.batch.is_full:
+                self.batch.store(self.tally)
+            if number % _TOLD_EVERY == 0:
+                self.progress(part.before_bytes + part.source.bytes_read, part.total_bytes)
+
+    def report(self, path: str) -> FileReport | None:
+        """What became of it."""
+        tally = self.tally
+        if not self.forms and not tally.warnings and tally.error is None:
+            return None
+        if tally.failures and not tally.has_anything:
+            tally.error = tally.failures[0]
+        return tally.report(path, " + ".join(self.forms) or None)
 
 
 def unread(path: Unreadable) -> FileReport:
@@ -161,10 +217,8 @@ def unread(path: Unreadable) -> FileReport:
 # --- items → records ------------------------------------------------------------------------------
 
 
-def _records(
-    items: Iterator[Item], tally: _Tally, *, place: str, intake: Intake, now: Millis
-) -> Iterator[Record]:
-    positions: Counter[str] = Counter()
+def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -> Iterator[Record]:
+    tally = taking.tally
     for item in items:
         match item:
             case Skip():
@@ -175,17 +229,18 @@ def _records(
             case Notice():
                 tally.warnings.append(item.text)
             case Conversation():
-                yield from _wanted(_of_conversation(item, positions, place, now), tally, intake)
+                session = item.id or place()
+                said = _of_conversation(item, session, taking.positions, taking.now)
+                yield from _wanted(said, tally, taking.intake)
             case Document():
-                yield from _wanted(iter([_of_document(item, now)]), tally, intake)
+                yield from _wanted(iter([_of_document(item, taking.now)]), tally, taking.intake)
             case Record():
                 yield from _own(item, tally)
 
 
 def _of_conversation(
-    conversation: Conversation, positions: Counter[str], place: str, now: Millis
+    conversation: Conversation, session: str, positions: Counter[str], now: Millis
 ) -> Iterator[Record]:
-    session = conversation.id or place
     about = dict(conversation.meta) | ({"title": conversation.title} if conversation.title else {})
     for message in conversation.messages:
         position = positions[session]

@@ -227,6 +227,11 @@ def _tables(subject: _Subject) -> _Finding:
     names = store.in_use()
     if names and not subject.has_tables:
         return "fail", f"{subject.memory.place.lance} is missing", _FROM_BACKUP
+    if not names and subject.has_tables:
+        # An empty side store is as good as a new one, to all but these tables.
+        lost = [name for name in store.database.table_names() if store.table(name).count()]
+        if lost:
+            return "fail", f"{subject.side} does not know its tables: {', '.join(lost)}", _FROM_BACKUP
     told = []
     for name in names:
         table = store.table(name)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -271,14 +271,15 @@ class Memory:
                 reports.append(unread(source))
                 continue
             with source:
-                reports.append(self._absorb_one(source, intake, progress))
+                report = self._absorb_one(source, intake, progress)
+            reports += [report] if report else []
         if any(report.added for report in reports) and not intake.dry_run:
             self._later.append(self._compact)
         return Imported(files=tuple(reports), took_ms=round((time.perf_counter() - began) * 1000))
 
     def _absorb_one(
         self, source: Source, intake: Intake, progress: Callable[[int, int], None] | None
-    ) -> FileReport:
+    ) -> FileReport | None:
         planned: dict[str, str] = {}
 
         def plan(changes: Sequence[Change]) -> None:
@@ -295,11 +296,12 @@ class Memory:
                 apply = partial(self._apply, store, side, command="import")
                 yield _StoreShelf(store, self.clock(), {}, apply)
 
-        def tell(done: int) -> None:
-            if progress and source.size:
-                progress(done, source.size)
+        def tell(done: int, total: int | None) -> None:
+            if progress and total:
+                progress(done, total)
 
-        place = self._place_of(source)
+        # Most histories name their conversations, and then the place of the file is never asked for.
+        place = cache(partial(self._place_of, source))
         report = absorb_file(
             source,
             place=place,
@@ -308,9 +310,10 @@ class Memory:
             batch=begin_batches(shelf, restore=intake.restore),
             progress=tell,
         )
-        if report.added and not intake.dry_run:
+        if report and report.added and place.cache_info().currsize and not intake.dry_run:
             with self.write() as (store, side):
-                side.note_file(lifecycle.keyed_hash(store.state.key, "file", source.digest), place)
+                digest = lifecycle.keyed_hash(store.state.key, "file", source.fingerprint)
+                side.note_file(digest, place())
         return report
 
     def _place_of(self, source: Source) -> str:
@@ -323,7 +326,7 @@ class Memory:
         place = f"file-{lifecycle.keyed_hash(b'', source.key)[:10]}"
         if side is None or side.is_place(place):
             return place
-        return side.place_of_file(lifecycle.keyed_hash(key, "file", _digest(source.key))) or place
+        return side.place_of_file(lifecycle.keyed_hash(key, "file", source.fingerprint)) or place
 
     # --- list, show, edit -------------------------------------------------------------------------
 
@@ -674,13 +677,6 @@ def _embedder_state(store: LanceStore) -> str:
     if store.state.embedder is None:
         return "none yet"
     return "changing" if len(store.state.vectors) > 1 else "ready"
-
-
-def _digest(path: str) -> str:
-    import hashlib
-
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _make_private(directory: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 from unicodedata import decimal, normalize
 
 
@@ -127,8 +128,12 @@ def _is_basic(value: str) -> bool:
 
     try:
         return b":" in b64decode(value + "=" * (-len(value) % 4))
-    except Error:
+    except (Error, ValueError):
         return False
+
+
+def _is_credential(value: str) -> bool:
+    return _is_basic(value) or not _is_plain(value.replace("_", ""))
 
 
 def _is_phrase(value: str) -> bool:
@@ -345,7 +350,7 @@ NUMBERS: tuple[Secret, ...] = (
     ),
     Secret(
         "card-number",
-        rf"{_FIRST}(?:{_GAP}{{0,3}}[0-9]){{12,18}}{_ENDS}",
+        rf"{_FIRST}(?:{_GAP}{{0,3}}+[0-9]){{12,18}}+{_ENDS}",
         _is_card,
         "my card is ‹3782-822463-" + "10005›, thanks",
     ),
@@ -372,104 +377,72 @@ NUMBERS: tuple[Secret, ...] = (
 
 # --- what people and programs say is secret -------------------------------------------------------
 
-def _after(words: str, gaps: tuple[str, ...]) -> str:
+
+def _after(words: str, *gaps: str) -> str:
     """A place that stands after one of `words`: a look-behind has one width, so each gets its own."""
     return "(?:" + "|".join(f"(?<={word}{gap})" for word in words.split() for gap in gaps) + ")"
 
 
 _PASSWORD = (
-    r"(?:pass(?:words?|wd|phrases?|codes?)|pass[ -](?:word|phrase|code)|pwd|(?<![a-z0-9])(?:pass|pw)(?=[\"']?\s?[:：=])"
-    r"|passwor[dt]|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密[码碼]|口令)"
+    r"(?:pass(?:words?|wd|phrases?|codes?)|pass[ -](?:word|phrase|code)|pwd|passwor[dt]|kennwort|contraseña"
+    r"|mot de passe|senha|пароль|パスワード|密[码碼]|口令|(?<![a-z0-9])(?:pass|pw)(?=[\"']?\s?[:：=]))"
 )
 _OPENS = _after(
-    "door gate alarm entry entrance access security unlock lock safe garage keypad verification auth authentication"
-    " login log-in sign-in 2fa mfa sms one-time backup recovery",
-    ("", r"\s"),
+    "door gate alarm entry entrance access security unlock lock safe garage keypad verification auth"
+    " authentication login log-in sign-in 2fa mfa sms one-time backup recovery",
+    "",
+    r"\s",
 )
 _CODE = (
-    rf"(?:(?<![a-z0-9_])pin(?:[ -]?(?:code|number|no\.?))?|pass[ -]?code|(?<![a-z])(?:otp|cvv2?|cvc2?)(?:\scode)?"
-    rf"|{_OPENS}(?:pass)?code|combination"
+    rf"(?:(?<![a-z0-9_])pin(?:[ -]?(?:code|number|no\.?))?|pass[ -]?code|{_OPENS}(?:pass)?code|combination"
+    r"|(?<![a-z])(?:otp|cvv2?|cvc2?)(?:\scode)?"
     r"|密[码碼]|口令|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码)"
 )
 _GIVES = _after(
-    "api access secret auth private encryption signing master account shared service license app application client"
-    " session refresh bearer webhook deploy bot",
-    ("", "[ _-]"),
+    "api access secret auth private encryption signing master account shared service license app application"
+    " client session refresh bearer webhook deploy bot",
+    "",
+    "[ _-]",
 )
-_QUALIFIED_KEY = rf"(?:(?:{_GIVES}|(?<=[_-]))key|{_GIVES}(?:token|secret)|密[钥鑰]|秘[钥鑰]|私[钥鑰]|令牌)"
-_SECRET_WORD = r"(?:secret|token)"
-_STAGE = r"(?:_(?:prod|dev|test|staging|live|[0-9]{1,2}))?"
+_KEY = rf"(?:(?:{_GIVES}|(?<=[_-]))key|{_GIVES}(?:token|secret)|[密秘私][钥鑰]|令牌)"
+_TOKEN = "(?:secret|token)"
+_PHRASE = rf"(?:{_after('seed recovery backup wallet secret', '[ _-]')}(?:phrase|words)|mnemonic|助[记記][词詞])"
+_STAGE = "(?:_(?:prod|dev|test|staging|live|[0-9]{1,2}))?"
+
+# What ties a value to its name: "for the router is", "=", "现在是".
 _QUOTE = r"\\?[\"'`“”‘’「『]"
-_SETS = rf"(?:{_QUOTE})?(?:\s{{0,3}}(?::=|=>|[:：]|=(?!=)|->|→|>)\s{{0,3}}|\s[–—-]\s)"
 _EQUALS = r"\s{0,3}=(?!=)\s{0,3}"
+_SETS = rf"(?:{_QUOTE})?(?:\s{{0,3}}(?::=|=>|[:：]|=(?!=)|->|→|>)\s{{0,3}}|\s-\s)"
 _ABOUT = (
-    r"(?:\s(?:for|to|of|on|at|in|from)\s(?:[^\n\0.,;:：!?=]|\.(?=\w)){1,40}?|\s?[(（][^)）\n\0]{1,40}[)）]"
-    r"|(?:现在|現在|已经|已經|我|都|就|还|還|也|应该|應該|暂时|默认|預設|统一|又|刚刚?|被|给你){1,3})?"
+    r"(?:\s(?:for|to|of|on|at|in|from)(?:\s[^\s\0.,;:：!?=]{1,30}+(?:\.[^\s\0.,;:：!?=]{1,30}+)*+){1,6}?"
+    r"|\s?[(（][^)）\n\0]{1,40}+[)）]"
+    r"|(?:现在|現在|已经|已經|我|都|就|还|還|也|应该|應該|暂时|默认|預設|统一|又|刚刚?|被|给你){1,3}+)?"
 )
 _IS = (
-    r"(?:\s{1,3}(?:is|was|are|will be|should be|has been|ist|es|est)(?:\s(?:now|still|just|simply|currently|again))?"
-    r"(?:\s(?:set|changed|reset|switched) to)?\s{0,2}[:：]?\s{1,3}|['’]s\s|\s(?:changed |set |reset )?to\s"
-    r"|\s{0,3}(?:就?是|[为為]|[设設][为為成置]+|改[为為成]+|[换換变變][为為成]+|はは?)了?\s{0,3}[:：]?\s{0,3})"
+    r"(?:\s{1,3}(?:is|was|are|will be|should be|has been|ist|es|est)"
+    r"(?:\s(?:now|still|just|simply|currently|again))?(?:\s(?:set|changed|reset|switched) to)?"
+    r"\s{0,2}[:：]?\s{1,3}|['’]s\s|\s(?:changed |set |reset )?to\s"
+    r"|\s{0,3}(?:就?是|[为為]|[设設][为為成置]+|改[为為成]+|[换換变變][为為成]+|は)了?\s{0,3}[:：]?\s{0,3})"
 )
 _SAID = rf"{_ABOUT}(?:{_SETS}|{_IS})[(*_]{{0,2}}"
-# Possessive and bounded, so that a hostile text costs no more than its length. Closing marks belong to a
-# value only where it goes on after them, and it ends at "</tag", at a "\n" written out, at ";name=".
+
+# Values. Possessive and bounded, so that a hostile text costs no more than its length. Closing marks
+# belong to a value only where it goes on after them; it ends at "</tag", at "\n" written out, at ";name=".
 _CORE = r"[A-Za-z0-9!#$%(+/=@\[^{|~¡-ɏͰ-῿-]"
 _VALUE = (
     rf"(?P<secret>(?:{_CORE}{{1,48}}+|[.,:?)\]}}'*_>]{{1,8}}+(?={_CORE})|<(?!/)|\\(?![nrtu\"'])"
     rf"|[;&](?!\w{{1,30}}=)(?={_CORE})){{1,24}}+)"
 )
-_QUOTED = rf"{_QUOTE}(?P<secret>[^\n\0\"'`“”‘’「」『』\\]{{3,200}}){_QUOTE.replace('「『', '」』')}"
-_UNITS = r"(?!\s?(?:characters?|chars?|digits?|bits?|bytes?|letters?|days?|times?|years?|words?|[位个個次天年月日字秒分])|[0-9A-Za-z%]|[.,:/-][0-9])"
+_QUOTED = rf"{_QUOTE}(?P<secret>[^\n\0\"'`“”‘’「」『』\\]{{3,200}}+)\\?[\"'`“”‘’」』]"
+_OPAQUE = r"(?P<secret>[\w./+=~-]{%d,})"
+_NO_UNIT = (
+    r"(?!\s?(?:characters?|chars?|digits?|bits?|bytes?|letters?|days?|times?|years?|words?"
+    r"|[位个個次天年月日字秒分]))"
+)
+_WHOLE = rf"{_NO_UNIT}(?![0-9A-Za-z%]|[.,:/-][0-9])"
 _CLAUSE_ENDS = r"(?=\s*(?:[.,;!?)\]\"'，。；！？、）”’」](?!\w)|$|\n)|\s(?:and|but|or)\s)"
 
-SAYINGS: tuple[Secret, ...] = (
-    Secret(
-        "ssn",
-        r"(?ai)(?:(?<![a-z])ssn|social[ -]security)\b[^0-9\n\0]{0,25}(?P<secret>[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4})(?![0-9])",
-        None,
-        "my SSN is ‹078" + "051120›, do not tell",
-    ),
-    Secret(
-        "national-id",
-        r"(?ai)身份[证證](?:号码?|號碼?)?\s?(?:是|为|為|[:：])?\s?(?P<secret>[1-68][0-9]{14})(?![0-9])",
-        None,
-        "旧身份证号是‹110105" + "491231002›，还记得",
-    ),
-    Secret(
-        "api-key",
-        r"(?ai)authorization\\?[\"'`]?\s{0,3}[:=]\s{0,3}\\?[\"'`]?(?:[a-z]{3,10}\s{1,3})?(?P<secret>[\w.~+/=:-]{8,})",
-        lambda value: not _is_plain(value.replace("_", "")) or _is_basic(value),
-        "Authorization: Bearer ‹Qm3xT9" + "vLk2Zr8Y› goes first",
-    ),
-    Secret(
-        "api-key",
-        r"(?ai)bearer\s{1,3}(?P<secret>[\w.~+/=-]{12,})",
-        _is_token,
-        "send Bearer ‹Qm3xT9" + "vLk2Zr8Y› first",
-    ),
-    Secret(
-        "password",
-        r"(?ai)basic\s{1,3}(?P<secret>[A-Za-z0-9+/]{8,}={0,2})",
-        _is_basic,
-        "send Basic ‹d3Jlbjpu" + "MHQtcmVhbA==› first",
-    ),
-    Secret(
-        "api-key",
-        r"(?ai)(?:aws|amazon|secret|(?<=access[ _-])key|密[钥鑰]|秘[钥鑰])[^\n]{0,40}?(?<![A-Za-z0-9/+])"
-        r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        _is_aws_secret,
-        "AWS secret ‹wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYEXAMPLEKEY› for the bucket",
-    ),
-    Secret(  # BIP 39: 12, 15, 18, 21 or 24 words
-        "recovery-phrase",
-        rf"(?ai)(?:{_after('seed recovery backup wallet secret', ('', '[ _-]'))}(?:phrase|words)|mnemonic(?:\sphrase)?|助[记記][词詞])"
-        rf"{_SAID}{_QUOTE}?(?P<secret>[a-z]{{3,8}}(?P<sep>,?\s)(?:[a-z]{{3,8}}(?P=sep)){{10}}[a-z]{{3,8}}"
-        rf"(?:(?:(?P=sep)[a-z]{{3,8}}){{3}}){{0,4}})(?![a-z])",
-        _is_phrase,
-        "my seed phrase is ‹ladder ocean velvet tiger maple candle frozen rocket pencil garden silver "
-        + "window›, keep it",
-    ),
+PASSWORDS: tuple[Secret, ...] = (
     Secret(
         "password",
         rf"(?ai)pass[ -]?phrase{_SAID}{_QUOTE}?(?P<secret>[a-z]{{3,}}(?:[ -][a-z]{{3,}}){{2,9}}){_CLAUSE_ENDS}",
@@ -490,7 +463,7 @@ SAYINGS: tuple[Secret, ...] = (
     ),
     Secret(
         "password",
-        rf"(?ai){_PASSWORD}{_STAGE}{_SAID}{_QUOTE}?{_VALUE}{_UNITS}",
+        rf"(?ai){_PASSWORD}{_STAGE}{_SAID}{_QUOTE}?{_VALUE}{_NO_UNIT}",
         _is_odd,
         "my wifi password is ‹Xk9#" + "mQ2v!tRz7› at home",
     ),
@@ -502,95 +475,158 @@ SAYINGS: tuple[Secret, ...] = (
     ),
     Secret(
         "password",
-        rf"(?ai)(?:{_PASSWORD}(?:\s{{1,2}}|(?<=[码碼令]))|(?<=\s)-u\s{{1,2}}[\"']?[^\s:\"'/]{{1,64}}:|(?<=--)pass(?:word|wd)?\s)\"?{_VALUE}{_UNITS}",
+        rf"(?ai)(?:{_PASSWORD}(?:\s{{1,2}}|(?<=[码碼令]))|(?<=--)pass(?:word|wd)?\s)\"?{_VALUE}{_NO_UNIT}",
         _is_strong,
         "log in with password ‹Xk9#" + "mQ2v!tRz7› please",
     ),
     Secret(
+        "password",
+        rf"(?a)-u\s(?<=\s-u\s)[\"']?[^\s:\"'/]{{1,64}}+:{_VALUE}",
+        _is_strong,
+        "curl -u wren:‹Xk9#" + "mQ2v!tRz7› https://example.org",
+    ),
+)
+
+CODES: tuple[Secret, ...] = (
+    Secret(
         "passcode",
-        rf"(?ai){_CODE}(?:{_SAID}|\s?){_QUOTE}?[#*]?(?P<secret>[0-9]{{4,12}}){_UNITS}",
+        rf"(?ai){_CODE}(?:{_SAID}|\s?){_QUOTE}?[#*]?(?P<secret>[0-9]{{4,12}}){_WHOLE}",
         None,
         "the alarm code is ‹47" + "11›, tell nobody",
     ),
     Secret(
         "passcode",
         r"(?ai)(?:(?<![a-z])(?:cvv2?|cvc2?)|(?<=security )code|combination|安全码)"
-        rf"(?:{_SAID}|\s?){_QUOTE}?(?P<secret>[0-9]{{3}}|[0-9]{{1,2}}(?:-[0-9]{{1,2}}){{2,3}}){_UNITS}",
+        rf"(?:{_SAID}|\s?){_QUOTE}?(?P<secret>[0-9]{{3}}|[0-9]{{1,2}}(?:-[0-9]{{1,2}}){{2,3}}){_WHOLE}",
         None,
         "its CVV is ‹12" + "3›, they asked",
     ),
+)
+
+TOKENS: tuple[Secret, ...] = (
     Secret(
         "api-key",
-        rf"(?ai)(?<=[_-]){_SECRET_WORD}{_STAGE}(?:{_EQUALS}{_QUOTE}?|{_SETS}{_QUOTE})(?P<secret>[!-&(-~]{{5,}}[\w=+/-])",
+        r"(?ai)(?:aws|amazon|secret|(?<=access[ _-])key|[密秘][钥鑰])[^\n]{0,40}?(?<![A-Za-z0-9/+])"
+        r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _is_aws_secret,
+        "AWS secret ‹wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYEXAMPLEKEY› for the bucket",
+    ),
+    Secret(
+        "api-key",
+        rf"(?ai)(?<=[_-]){_TOKEN}{_STAGE}(?:{_EQUALS}{_QUOTE}?|{_SETS}{_QUOTE})(?P<secret>[!-&(-~]{{5,}}[\w=+/-])",
         _is_value,
         "set JWT_SECRET=‹correct" + "horsebattery› in the shell",
     ),
     Secret(
         "api-key",
-        rf"(?ai)(?:{_QUALIFIED_KEY}{_STAGE}{_SAID}|(?<=-){_SECRET_WORD}[= ]){_QUOTE}?(?P<secret>[\w./+=~-]{{8,}})",
+        rf"(?ai)(?:{_KEY}{_STAGE}{_SAID}|(?<=-){_TOKEN}[= ]){_QUOTE}?{_OPAQUE % 8}",
         _is_key,
         "my weather API key is ‹3f9a01c7" + "b2e84d56a0fe› for now",
     ),
     Secret(
         "api-key",
-        rf"(?ai){_SECRET_WORD}{_SETS}{_QUOTE}?(?P<secret>[\w./+=~-]{{6,}})",
+        rf"(?ai){_TOKEN}{_SETS}{_QUOTE}?{_OPAQUE % 6}",
         _is_token,
         "token: ‹s3cr3" + "t77› until May",
     ),
     Secret(
         "api-key",
-        rf"(?ai)(?<![a-z0-9])(?:key|{_SECRET_WORD}){_SAID}{_QUOTE}?(?P<secret>[\w./+=~-]{{16,}})",
+        rf"(?ai)(?<![a-z0-9])(?:key|{_TOKEN}){_SAID}{_QUOTE}?{_OPAQUE % 16}",
         _is_long_key,
         "the key is ‹Qm3xT9vLk2" + "Zr8YwB6nHd› for now",
     ),
+)
+
+LABELLED: tuple[Secret, ...] = (
+    Secret(
+        "api-key",
+        r"(?ai)authorization\\?[\"'`]?\s{0,3}[:=]\s{0,3}\\?[\"'`]?(?:[a-z]{3,10}\s{1,3})?"
+        r"(?P<secret>[\w.~+/=:-]{8,})",
+        _is_credential,
+        "Authorization: Bearer ‹Qm3xT9" + "vLk2Zr8Y› goes first",
+    ),
+    Secret(
+        "api-key",
+        r"(?ai)bearer\s{1,3}(?P<secret>[\w.~+/=-]{12,})",
+        _is_token,
+        "send Bearer ‹Qm3xT9" + "vLk2Zr8Y› first",
+    ),
     Secret(
         "password",
-        rf"(?ai)(?:credentials?|creds|logins?|[账帐]号密码|用户名密码){_SAID}[^\s:/\0]{{1,40}}\s?[/:|]\s?{_VALUE}",
+        r"(?ai)basic\s{1,3}(?P<secret>[A-Za-z0-9+/]{8,}={0,2})",
+        _is_basic,
+        "send Basic ‹d3Jlbjpu" + "MHQtcmVhbA==› first",
+    ),
+    Secret(
+        "password",
+        r"(?ai)(?:credentials?|creds|logins?|[账帐]号密码|用户名密码)"
+        rf"{_SAID}[^\s:/\0]{{1,40}}+\s?[/:|]\s?{_VALUE}",
         _is_odd,
         "the credentials are wren / ‹hun" + "ter2›, ok",
     ),
+    Secret(  # BIP 39: 12, 15, 18, 21 or 24 words
+        "recovery-phrase",
+        rf"(?ai){_PHRASE}(?:\sphrase)?{_SAID}{_QUOTE}?(?P<secret>[a-z]{{3,8}}(?P<gap>,?\s)(?:[a-z]{{3,8}}(?P=gap)){{10}}"
+        r"[a-z]{3,8}(?:(?:(?P=gap)[a-z]{3,8}){3}){0,4})(?![a-z])",
+        _is_phrase,
+        "my seed phrase is ‹ladder ocean velvet tiger maple candle frozen rocket pencil garden silver "
+        + "window›, keep it",
+    ),
+    Secret(
+        "ssn",
+        r"(?ai)(?:(?<![a-z])ssn|social[ -]security)\b[^0-9\n\0]{0,25}"
+        r"(?P<secret>[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4})(?![0-9])",
+        None,
+        "my SSN is ‹078" + "051120›, do not tell",
+    ),
+    Secret(  # of the first generation, without a check digit
+        "national-id",
+        r"(?ai)身份[证證](?:号码?|號碼?)?\s?(?:是|为|為|[:：])?\s?(?P<secret>[1-68][0-9]{14})(?![0-9])",
+        None,
+        "旧身份证号是‹110105" + "491231002›，还记得",
+    ),
 )
 
-_OWNED = r"(?:is\s(?:your|my|the|our)\s(?:[\w'’-]{1,20}\s){0,3}|[是为][您你我]?的?[^.\n\0，。]{0,12}?)"
-_BACKWARDS = r"(?:pass(?:word|code|phrase)|pin|otp|code|密[码碼]|口令|验证码|驗證碼|动态码|校验码)"
+_MINE = r"(?:is\s(?:your|my|the|our)\s(?:[\w'’-]{1,20}\s){0,3}|[是为][您你我]?的?[^.\n\0，。]{0,12}?)"
+_NAME = r"(?:pass(?:word|code|phrase)|pin|otp|code|密[码碼]|口令|验证码|驗證碼|动态码|校验码)"
 
-BACKWARDS: tuple[Secret, ...] = (
+NAMED_AFTER: tuple[Secret, ...] = (
     Secret(
         "passcode",
-        rf"(?ai)(?<![a-z0-9.])(?P<secret>[0-9]{{4,8}})\s?(?:{_OWNED}|[（(][^)）\n\0]{{0,6}}){_BACKWARDS}(?:{_CLAUSE_ENDS}|\sfor\s)",
+        rf"(?ai)(?<![a-z0-9.])(?P<secret>[0-9]{{4,8}})\s?(?:{_MINE}|[（(][^)）\n\0]{{0,6}}){_NAME}"
+        rf"(?:{_CLAUSE_ENDS}|\sfor\s)",
         None,
         "‹4829" + "13› is your verification code.",
     ),
     Secret(
         "password",
-        rf"(?ai)(?<![^\s\"'“(，。：]){_VALUE}[\"'”)]?\s?{_OWNED}{_BACKWARDS}(?![a-z])(?!\s?(?:manager|reset|管理))",
+        rf"(?ai)(?<![^\s\"'“(，。：]){_VALUE}[\"'”)]?\s?{_MINE}{_NAME}(?![a-z])(?!\s?(?:manager|reset|管理))",
         _is_strong,
         "‹Xk9#mQ" + "2v!tRz7› is my wifi password",
     ),
 )
 
-SECRETS: tuple[Secret, ...] = (*KEYS, *ADDRESSES, *NUMBERS, *BACKWARDS, *SAYINGS)
-
-# A gate is a cheap search: where it finds nothing, none of its rows is tried. Order matters, since what
-# one row has taken is gone for those after it.
-_Gates = tuple[tuple[str, tuple[Secret, ...]], ...]
-_ASCII_GATES: _Gates = ((r"[A-Za-z0-9_+/-]{20}", KEYS), (rf"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}", NUMBERS))
-_GATES: _Gates = ((r"://", ADDRESSES), (r"is (?:your|my|the|our)\s", BACKWARDS), ("[是为（(].{0,12}?码", BACKWARDS))
-
-# Sayings begin at one of these, in lower case: they are tried there and nowhere else. Each starts with
-# a literal, without which `re` would try all of them at each character.
-_CUES = (
-    r"(?a)pass|pwd|pw(?![a-z])|pin(?![a-z])|secret|token|key(?![a-z])|code(?![a-z])|otp|cv[vc]|combination"
-    r"|authorization|bearer|basic|aws|amazon|credential|creds|login|phrase|words|mnemonic|-u |kennwort|contraseña"
-    r"|mot de passe|senha|пароль|パスワード|密|口令|秘|私|令牌|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码|助|身份|ssn|social"
-    r"|账号密码|帐号密码|用户名密码"
+SECRETS: tuple[Secret, ...] = (
+    *KEYS,
+    *NUMBERS,
+    *ADDRESSES,
+    *NAMED_AFTER,
+    *LABELLED,
+    *TOKENS,
+    *PASSWORDS,
+    *CODES,
 )
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+Span: TypeAlias = tuple[int, int, str]
+"""Where a secret starts and ends, and its kind."""
 
 _MARKER = re.compile(r"\[redacted:[a-z-]+\]")
 _TAKEN = "\0"  # stands for what is hidden already; no pattern lets it into a secret
 
-
-# --- the search -----------------------------------------------------------------------------------
+_regex = cache(re.compile)  # compiled when first needed: all of them would cost each start 50 ms
 
 
 class _Folding(dict[int, str]):
@@ -608,8 +644,6 @@ class _Folding(dict[int, str]):
 _FOLDED = _Folding(dict.fromkeys(map(ord, "‐‑‒–—－"), "-"))
 _FOLDED[ord("İ")] = "I"  # the one letter that str.lower() makes longer
 
-_regex = cache(re.compile)
-
 
 def scrub(text: str) -> tuple[str, dict[str, int]]:
     """`text` with each secret replaced by "[redacted:KIND]", and how many there were of each kind.
@@ -620,68 +654,94 @@ def scrub(text: str) -> tuple[str, dict[str, int]]:
     while spans := _spans(text):
         for _, _, kind in spans:
             counts[kind] = counts.get(kind, 0) + 1
-        text = _replaced(text, spans)
+        text = _replaced(text, spans, lambda span: f"[redacted:{span[2]}]")
     return text, counts
 
 
-def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
+def _spans(text: str) -> list[Span]:
+    """Each secret, none overlapping another."""
+    folded = text if text.isascii() else text.translate(_FOLDED)
+    folded = _MARKER.sub(lambda marker: _TAKEN * len(marker[0]), folded)
+    spans: list[Span] = []
+    for search, cue, rows in _STEPS:
+        found = search(folded, cue, rows)
+        if found:
+            folded = _replaced(folded, found, lambda span: _TAKEN * (span[1] - span[0]))
+            spans += found
+    return spans
+
+
+def _replaced(text: str, spans: list[Span], stand_in: Callable[[Span], str]) -> str:
     pieces, done = [], 0
-    for start, end, kind in sorted(spans):
-        pieces += (text[done:start], f"[redacted:{kind}]")
-        done = end
+    for span in sorted(spans):
+        pieces += (text[done : span[0]], stand_in(span))
+        done = span[1]
     return "".join(pieces) + text[done:]
 
 
-def _spans(text: str) -> list[tuple[int, int, str]]:
-    """(start, end, kind) of each secret, none overlapping another."""
-    folded = text if text.isascii() else text.translate(_FOLDED)
-    folded = _MARKER.sub(lambda marker: _TAKEN * len(marker[0]), folded)
-    # Forms are ASCII, and `re` is several times faster on text that is nothing else.
-    spans = _forms(folded.encode("ascii", "replace").decode("ascii"), _ASCII_GATES)
-    folded = _without(folded, spans)
-    more = _forms(folded, _GATES)
-    return spans + more + _sayings(_without(folded, more))
-
-
-def _forms(folded: str, gates: _Gates) -> list[tuple[int, int, str]]:
-    spans: list[tuple[int, int, str]] = []
-    for gate, rows in gates:
-        if _regex(gate).search(folded):
-            for row in rows:
-                found = [hit for match in _regex(row.pattern).finditer(folded) for hit in _hit(row, match)]
-                folded = _without(folded, found)
-                spans += found
+def _anywhere(folded: str, cue: str, rows: tuple[Secret, ...]) -> list[Span]:
+    """Tries each row everywhere, where the text has the cue at all."""
+    spans: list[Span] = []
+    if _regex(cue).search(folded):
+        for row in rows:
+            found = [hit for match in _regex(row.pattern).finditer(folded) for hit in _hit(row, match)]
+            folded = _replaced(folded, found, lambda span: _TAKEN * (span[1] - span[0]))
+            spans += found
     return spans
 
 
-def _sayings(folded: str) -> list[tuple[int, int, str]]:
-    spans: list[tuple[int, int, str]] = []
-    end = 0
-    for cue in _regex(_CUES).finditer(folded.lower()):
-        if cue.start() >= end:
-            for row in SAYINGS:
-                match = _regex(row.pattern).match(folded, cue.start())
-                hits = _hit(row, match) if match else []
-                if hits:
-                    spans += hits
-                    end = hits[0][1]
-                    break
+def _anywhere_in_ascii(folded: str, cue: str, rows: tuple[Secret, ...]) -> list[Span]:
+    # `re` is several times faster on text that is nothing but ASCII.
+    return _anywhere(folded.encode("ascii", "replace").decode("ascii"), cue, rows)
+
+
+def _at_cues(folded: str, cue: str, rows: tuple[Secret, ...]) -> list[Span]:
+    """Tries the rows, the first that hits wins, at each place where the cue is, in any case."""
+    spans: list[Span] = []
+    done = 0
+    for place in _regex(cue).finditer(folded.lower()):
+        start = place.start()
+        if start >= done and (hit := _first_hit(folded, start, rows)):
+            spans.append(hit)
+            done = hit[1]
     return spans
 
 
-def _hit(row: Secret, match: re.Match[str]) -> list[tuple[int, int, str]]:
+def _first_hit(folded: str, start: int, rows: tuple[Secret, ...]) -> Span | None:
+    for row in rows:
+        match = _regex(row.pattern).match(folded, start)
+        for hit in _hit(row, match) if match else ():
+            return hit
+    return None
+
+
+def _hit(row: Secret, match: re.Match[str]) -> tuple[Span, ...]:
     group = "secret" if "secret" in match.re.groupindex else 0
     if row.check and not row.check(match[group]):
-        return []
-    return [(*match.span(group), row.kind)]
+        return ()
+    start, end = match.span(group)
+    return ((start, end, row.kind),)
 
 
-def _without(folded: str, spans: list[tuple[int, int, str]]) -> str:
-    """The same text, as long as before, with what is taken blanked out."""
-    if not spans:
-        return folded
-    pieces, done = [], 0
-    for start, end, _ in sorted(spans):
-        pieces += (folded[done:start], _TAKEN * (end - start))
-        done = end
-    return "".join(pieces) + folded[done:]
+# In this order: what one step has taken is gone for those after it. Each alternative of a cue starts with
+# a literal, without which `re` would try all of them at each character.
+_STEPS: tuple[tuple[Callable[[str, str, tuple[Secret, ...]], list[Span]], str, tuple[Secret, ...]], ...] = (
+    (_anywhere_in_ascii, "[A-Za-z0-9_+/-]{20}", KEYS),
+    (_anywhere_in_ascii, f"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}", NUMBERS),
+    (_anywhere, "://", ADDRESSES),
+    (_anywhere, r"is (?:your|my|the|our)\s", NAMED_AFTER),
+    (_anywhere, "[是为（(].{0,12}?(?:码|碼|口令)", NAMED_AFTER),
+    (
+        _at_cues,
+        "authorization|bearer|basic|cred|login|phrase|words|mnemonic|助|ssn|social|身份|账号|帐号|用户名密码",
+        LABELLED,
+    ),
+    (_at_cues, "secret|token|key|aws|amazon|密|秘|私|令牌", TOKENS),
+    (_at_cues, "pass|pwd|pw|-u|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密|口令", PASSWORDS),
+    (
+        _at_cues,
+        "pin|passcode|pass.code|code|combination|otp|cv[vc]|密|口令"
+        "|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码",
+        CODES,
+    ),
+)

@@ -19,7 +19,7 @@ from memcli.record_json import to_json
 from memcli.types import Record
 from tests.conftest import XDG, Run
 
-NOW = "2026-03-01T09:00:00Z"
+NOW = "2026-03-01T09:00:00.000Z"
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Shared:
         return {**ours, **places, **fixed, "MEMCLI_NOW": NOW, "MEMCLI_EMBEDDER": "none", **self.env}
 
     def __call__(
-        self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None
+        self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None  # noqa: A002
     ) -> subprocess.CompletedProcess[str]:
         return Run(self.home)(*args, input=input, env={**self.environment, **(env or {})})
 
-    def json(self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None) -> Any:
+    def json(self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None) -> Any:  # noqa: A002
         """The JSON document that a command answers with, whatever its exit code."""
         done = self(*args, "--json", input=input, env=env)
         assert done.stdout, done.stderr
@@ -99,9 +99,12 @@ def export_of(records: Iterable[Record]) -> str:
 
 
 def files_of(directory: Path) -> dict[str, tuple[int, int]]:
-    """Every file under a directory with its size and the time of its last change."""
+    """Every file under a directory with its size and the time of its last change.
+
+    SQLite's `-shm` is left out: it is no data, and a reader touches it.
+    """
     return {
         str(path.relative_to(directory)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in sorted(directory.rglob("*"))
-        if path.is_file()
+        if path.is_file() and not path.name.endswith("-shm")
     }

@@ -18,8 +18,8 @@ COMMON = set(inspect.signature(common).parameters)
 
 def option_rows(command: Any, *, shared: bool) -> Iterator[str]:
     """A table row for each argument and option; the common ones apart from a command's own."""
-    for param in command.params:
-        if (param.name in COMMON) is not shared or param.name == "help":
+    for param in command.get_params(command_context(command)):
+        if (param.name in COMMON or param.name == "help") is not shared:
             continue
         if param.param_type_name == "argument":
             name = f"`{param.metavar or param.human_readable_name}`"
@@ -28,6 +28,11 @@ def option_rows(command: Any, *, shared: bool) -> Iterator[str]:
             name = ", ".join(f"`{option}{value}`" for option in (*param.opts, *param.secondary_opts))
         # A bar would end the cell.
         yield f"| {name.replace('|', '&#124;')} | {(param.help or '').replace('|', '&#124;')} |"
+
+
+def command_context(command: Any) -> Any:
+    """What Typer wants to be told to list a command's options, --help among them."""
+    return command.make_context(command.name, [], resilient_parsing=True)
 
 
 def table(rows: Iterator[str]) -> str:
@@ -57,10 +62,11 @@ def reference() -> str:
         for setting in SETTINGS
     ]
     settings = "\n".join(["| setting | variable | default | |", "| --- | --- | --- | --- |", *rows])
+    version = "`memcli --version` prints the version."
     shared = table(option_rows(to_command(COMMANDS[0]), shared=True))
     commands = "\n".join(map(command_section, COMMANDS))
     return (
-        f"### Options of every command\n\n{shared}\n### Settings\n\n"
+        f"### Options of every command\n\n{shared}\n{version}\n\n### Settings\n\n"
         f"A flag wins over a variable, a variable over `config.toml`, that over the default. "
         f"`memcli config` shows each value and where it came from; `MEMCLI_CONFIG` names another file.\n\n"
         f"{settings}\n\n{commands}"

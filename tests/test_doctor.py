@@ -145,6 +145,10 @@ def _lose_side_store(memory: Memory) -> None:
     (memory.place.directory / "side.db").unlink()
 
 
+def _empty_side_store(memory: Memory) -> None:
+    (memory.place.directory / "side.db").write_bytes(b"")
+
+
 def _come_from_the_future(memory: Memory) -> None:
     db = sqlite3.connect(memory.place.directory / "side.db")
     db.execute("PRAGMA user_version = 99")
@@ -169,6 +173,7 @@ def _cut_a_data_file(memory: Memory) -> None:
     [
         (_damage_side_store, "side store", "damaged"),
         (_lose_side_store, "side store", "side.db is missing"),
+        (_empty_side_store, "tables", "side.db does not know its tables: memories_1"),
         (_come_from_the_future, "side store", "newer memcli (schema 99"),
         (_lose_tables, "tables", "lance is missing"),
         (_lose_a_table, "tables", "missing"),

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -224,9 +225,25 @@ COMMONMARK = MarkdownIt("commonmark")
 LOADS_OR_HIDES = {"html_block", "html_inline", "image"}
 
 
-def outline(data: bytes) -> list[str]:
-    """The heading tags of a document, those inside lists and quotes too."""
-    return [token.tag for token in COMMONMARK.parse(data.decode()) if token.type == "heading_open"]
+@dataclass(frozen=True)
+class Document:
+    """What CommonMark makes of a text: the tags of its headings, wherever they stand, and the rest."""
+
+    headings: list[str]
+    elements: set[str]
+    links: dict[str, Any]
+    last: str
+
+    @classmethod
+    def of(cls, data: bytes) -> Document:
+        links: dict[str, Any] = {}
+        tokens = COMMONMARK.parse(data.decode(), links)
+        return cls(
+            headings=[token.tag for token in tokens if token.type == "heading_open"],
+            elements={inner.type for token in tokens for inner in (token, *(token.children or ()))},
+            links=links.get("references", {}),
+            last=next((token.content for token in reversed(tokens) if token.content), ""),
+        )
 
 
 def own_outline(records: list[Record]) -> list[str]:
@@ -268,20 +285,17 @@ BREAKS_OUT = [
 @pytest.mark.parametrize("text", BREAKS_OUT)
 def test_a_text_cannot_change_the_document_around_it(text: str) -> None:
     records = [Record("a", text, session_id="s"), Record("b", "plain", session_id="s")]
-    tokens = COMMONMARK.parse(written("markdown", records).decode())
-    kinds = {inner.type for token in tokens for inner in (token, *(token.children or ()))}
-    assert outline(written("markdown", records)) == own_outline(records)
-    assert kinds & (LOADS_OR_HIDES | {"hr"}) == set()
-    assert tokens[-2].content == "plain"
+    document = Document.of(written("markdown", records))
+    assert (document.headings, document.links, document.last) == (own_outline(records), {}, "plain")
+    assert document.elements & {*LOADS_OR_HIDES, "hr"} == set()
 
 
 @settings(max_examples=25, deadline=None)
 @given(records=RECORDS)
 def test_no_record_can_change_the_document_around_it(records: list[Record]) -> None:
-    tokens = COMMONMARK.parse(written("markdown", records).decode())
-    kinds = {inner.type for token in tokens for inner in (token, *(token.children or ()))}
-    assert outline(written("markdown", records)) == own_outline(records)
-    assert kinds & LOADS_OR_HIDES == set()
+    document = Document.of(written("markdown", records))
+    assert (document.headings, document.links) == (own_outline(records), {})
+    assert document.elements & LOADS_OR_HIDES == set()
 
 
 @pytest.mark.parametrize("text", ["# a\n```\nb\n```", "`````\nx", "~~~ ``````` ~~~\n# b"])
@@ -389,9 +403,10 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
 
 def test_a_pipe_is_written_to_as_it_comes(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
-        write_atomically(tmp_path / "pipe", write_hello)
-        assert reader.communicate()[0] == b"hello"
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(tmp_path / "pipe", write_hello)
+    assert os.read(reader, 100) == b"hello"
+    os.close(reader)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 

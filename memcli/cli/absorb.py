@@ -144,7 +144,6 @@ def answer(run: Run, done: Imported, *, dry_run: bool) -> None:
         _warn(run, report)
     if totals["redacted"]:
         run.out.message(redaction_note(totals["redacted"]))
-    run.out.timing(f"import took {done.took_ms} ms")
 
 
 def _warn(run: Run, report: FileReport) -> None:

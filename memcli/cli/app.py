@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
@@ -59,6 +59,12 @@ class _Table(TyperGroup):
         """The command, built from its function."""
         row = _BY_NAME.get(cmd_name)
         return None if row is None else to_command(row)
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """The command that is called. Raises UsageError that names what may have been meant."""
+        if args[0] not in _BY_NAME:
+            raise UsageError(f"there is no command {args[0]!r}", _did_you_mean(args[0], _BY_NAME))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
         """The list of commands, without importing any."""
@@ -170,11 +176,12 @@ def _print_version(value: bool) -> None:
 
 def root() -> Any:
     """The whole command line as a Typer command."""
-    app = _typer(cls=_Table, no_args_is_help=True)
+    app = _typer(cls=_Table)
 
-    @app.callback(context_settings=_CONTEXT)
+    @app.callback(context_settings=_CONTEXT, invoke_without_command=True)
     def memcli(
-        version: Annotated[
+        ctx: typer.Context,
+        version: Annotated[  # noqa: ARG001 - its callback prints it
             bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
         ] = False,
     ) -> None:
@@ -187,6 +194,9 @@ def root() -> Any:
           memcli import history.jsonl
           memcli forget --query "everything about Corin"
         """
+        if ctx.invoked_subcommand is None:
+            typer.echo(ctx.get_help(), err=True)
+            raise typer.Exit(UsageError.exit_code)
 
     # A group with commands of its own is what makes Typer build a group.
     app.command("help", hidden=True)(lambda: None)
@@ -206,13 +216,29 @@ def call(argv: Sequence[str]) -> int:
         return int(leave.exit_code)
     except typer.Abort:
         return 130
+    except SystemExit as leave:
+        # Typer answers a closed pipe with an exit of its own; main() knows better.
+        if isinstance(leave.__context__, BrokenPipeError):
+            raise leave.__context__ from None
+        raise
     except typer.TyperException as error:
         raise _usage_error(error) from error
     return int(code or 0)
 
 
 def _usage_error(error: Any) -> UsageError:
+    """What Typer found wrong, in our words."""
     message = str(error.format_message() if hasattr(error, "format_message") else error).strip().rstrip(".")
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "memcli"
-    return UsageError(message[:1].lower() + message[1:], f"see `{where} --help`")
+    hint = f"see `{where} --help`"
+    if possible := getattr(error, "possibilities", None):
+        message, hint = f"there is no option {error.option_name}", _did_you_mean(error.option_name, possible)
+    return UsageError(message[:1].lower() + message[1:], hint)
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else "see `memcli --help`"

@@ -177,7 +177,6 @@ class Output:
             self.line("\t".join([*fields, one_line(shown)]))
 
     def _memory(self, console: Console, record: Record, excerpt: str | None, score: float | None) -> None:
-        from rich.padding import Padding
         from rich.text import Text
 
         head = Text()
@@ -192,7 +191,9 @@ class Output:
         if score is not None:
             head.append(f"  {score:.2f}", style="green")
         console.print(head, soft_wrap=True)
-        console.print(Padding(Text(_shortened(neutral(excerpt or record.text), console.width)), (0, 0, 1, 2)))
+        for line in _first_lines(excerpt or record.text, console):
+            console.print(f"  {line}", soft_wrap=True)
+        console.print()
 
     def pairs(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values: aligned for a person, tab-separated for a script."""
@@ -230,8 +231,8 @@ class Output:
 
     def sparkline(self, title: str, counts: Sequence[int]) -> None:
         """Counts in time as one line of small bars, on a terminal."""
-        if self.is_tty and counts:
-            most = max(*counts, 1)
+        if self.is_tty and any(counts):
+            most = max(counts)
             bars = "".join(" " if not count else _BARS[(len(_BARS) - 1) * count // most] for count in counts)
             self.line(f"{title}  {bars}")
 
@@ -263,14 +264,16 @@ def _marks(record: Record) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def _shortened(text: str, width: int) -> str:
-    """The first lines of a text, as many as fit into a glance."""
-    room = max(20, width - 4) * _EXCERPT_LINES
-    lines = text.strip().split("\n")
-    shown = "\n".join(lines[: _EXCERPT_LINES * 2])
-    if len(shown) <= room and len(lines) <= _EXCERPT_LINES * 2:
-        return shown
-    return shown[:room].rstrip() + " …"
+def _first_lines(text: str, console: Console) -> list[str]:
+    """As much of a text as fits into a glance, wrapped at its words to the width of the terminal."""
+    from rich.text import Text
+
+    width = max(20, console.width - 4)
+    start = neutral(text.strip()[: 2 * width * _EXCERPT_LINES].replace("\r\n", "\n")).expandtabs(4)
+    lines = [line.plain.rstrip() for line in Text(start).wrap(console, width)]
+    if len(lines) <= _EXCERPT_LINES:
+        return lines
+    return [*lines[: _EXCERPT_LINES - 1], f"{lines[_EXCERPT_LINES - 1]} …"]
 
 
 def report_error(error: MemcliError, *, as_json: bool) -> None:

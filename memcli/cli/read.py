@@ -10,7 +10,10 @@ from memcli.cli.run import Run, filters_of, text_or_stdin
 from memcli.cli.write import one_of
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.record_json import to_json
-from memcli.types import KINDS, Block, Hit, Query, Record
+from memcli.times import to_day
+from memcli.types import KINDS, Block, Filters, Hit, Query
+
+_DAY_MS = 86_400_000
 
 Kinds = Annotated[
     list[str] | None, typer.Option("--kind", metavar="KIND", help="Only of this kind; may be repeated.")
@@ -110,7 +113,6 @@ def _recall_hits(run: Run, asked: Query, *, explain: bool) -> None:
         )
     if found.degraded:
         run.out.message(f"memcli: {found.degraded}")
-    run.out.timing(f"recall took {found.took_ms} ms")
     if not found.hits:
         _nothing(run, "nothing that is remembered matches", "try other words, or see `memcli list`")
 
@@ -177,10 +179,12 @@ def list_(
         run.out.memories(records)
         if total > len(records):
             run.out.message(f"{len(records)} of {total:,} memories; -n shows more")
-        if not total:
+        if not total and filters == Filters():
             run.out.message(
                 'nothing is remembered yet; begin with `memcli remember "…"` or `memcli import FILE`'
             )
+        elif not total:
+            run.out.message("no memory is like this")
 
 
 def show(
@@ -217,6 +221,8 @@ def show(
 def _told(value: Any) -> str:
     from memcli.cli.output import to_json_text
 
+    if value is True:
+        return "yes"
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return to_json_text(value) if isinstance(value, dict) else str(value)
@@ -229,8 +235,7 @@ def stats(run: Run) -> None:
       memcli stats
       memcli stats --json | jq .memories.total
     """
-    figures = run.memory.stats()
-    figures["user"] = run.settings.user
+    figures = {"user": run.settings.user, **run.memory.stats()}
     if run.out.as_json:
         run.out.document(figures)
         return
@@ -251,7 +256,9 @@ def stats(run: Run) -> None:
     )
     for title, name in (("by kind", "by_kind"), ("by source", "by_source"), ("by project", "by_project")):
         run.out.bars(title, memories[name])
-    run.out.sparkline("last 60 days", list(figures["activity"]["by_day"].values())[-60:])
+    by_day = figures["activity"]["by_day"]
+    days = [to_day(run.now() - ago * _DAY_MS) for ago in reversed(range(60))]
+    run.out.sparkline("last 60 days", [by_day.get(day, 0) for day in days])
 
 
 def _recalls(recall_figures: dict[str, Any]) -> str:
@@ -290,8 +297,3 @@ def _at_least(option: str, value: int, least: int) -> int:
     if value < least:
         raise UsageError(f"{option} cannot be {value}", f"it is {least} or more")
     return value
-
-
-def is_shown(record: Record) -> bool:
-    """Whether a memory is neither retired nor replaced."""
-    return not record.retired and record.superseded_by is None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memcli.cli.output import Output
+from memcli.cli.output import Output, elapsed_ms
 from memcli.config import Settings, load_settings
 from memcli.errors import UsageError
 from memcli.times import Span, local_zone, parse_typed_time
@@ -44,25 +44,32 @@ def common(
 
 @dataclass
 class Run:
-    """One run of a command."""
+    """One run of a command. Its settings are read when first asked for: `config set` mends bad ones."""
 
-    settings: Settings
+    flags: dict[str, str | None]
     out: Output
+    began: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Run:
-        """A run with the common options as they were given. Raises UsageError for bad settings."""
-        import os
-
-        flags = {name: options[name] for name in ("user", "project", "data_dir")}
-        settings = load_settings(flags, environ=os.environ)
+        """A run with the common options as they were given."""
         output = Output(
             as_json=options["as_json"],
             quiet=options["quiet"],
             verbose=options["verbose"],
-            color="never" if options["no_color"] else settings.color,
+            color="never" if options["no_color"] else "auto",
         )
-        return cls(settings, output)
+        return cls({name: options[name] for name in ("user", "project", "data_dir")}, output)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force. Raises UsageError for a bad one."""
+        import os
+
+        settings = load_settings(self.flags, environ=os.environ)
+        if self.out.color == "auto":
+            self.out.color = settings.color
+        return settings
 
     @cached_property
     def memory(self) -> Memory:
@@ -92,6 +99,7 @@ class Run:
     def settle(self) -> None:
         """Let the answer go out, then do what could wait."""
         sys.stdout.flush()
+        self.out.timing(f"took {elapsed_ms(self.began)} ms")
         if "memory" in self.__dict__:
             self.memory.settle()
 
@@ -112,8 +120,8 @@ def filters_of(
     """The filters that the options of a reading command ask for."""
     first, last, asked_of = run.span(since), run.span(until), run.span(as_of)
     return Filters(
-        kinds=tuple(kind or ()),
-        topics=tuple(topic or ()),
+        kinds=tuple(filter(None, kind or ())),
+        topics=tuple(filter(None, topic or ())),
         project=run.settings.project_flag if project_only else run.settings.project,
         project_only=project_only,
         role=role or None,

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memcli.errors import UsageError
-from memcli.importers import jsonl, markdown, memcli, openai, table, text
+from memcli.importers import (
+    aider,
+    claude_code,
+    codex,
+    gemini_cli,
+    jan,
+    jsonl,
+    markdown,
+    memcli,
+    openai,
+    pi,
+    sillytavern,
+    table,
+    text,
+)
 from memcli.importers.format import Format, ReadOptions
 from memcli.importers.head import Head, head_of
 from memcli.importers.source import Source, Unreadable, sources
@@ -26,6 +40,13 @@ __all__ = [
 # In the order they are tried: the more telling first, plain text last.
 FORMATS = (
     Format("memcli", memcli.sniff, memcli.read),
+    Format("claude-code", claude_code.sniff, claude_code.read),
+    Format("codex", codex.sniff, codex.read),
+    Format("gemini-cli", gemini_cli.sniff, gemini_cli.read),
+    Format("session-jsonl", pi.sniff, pi.read),
+    Format("jan", jan.sniff, jan.read),
+    Format("sillytavern", sillytavern.sniff, sillytavern.read),
+    Format("aider", aider.sniff, aider.read),
     Format("openai-jsonl", openai.sniff, openai.read),
     Format("message-jsonl", jsonl.sniff, jsonl.read),
     Format("csv", table.sniff, table.read),
@@ -33,6 +54,7 @@ FORMATS = (
     Format("text", text.sniff, text.read),
 )
 
+_READ_KINDS = ("text", "sqlite")
 _EMPTY = (b"", b"[]", b"{}")
 _NOT_CONTENT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks, and what a crash left of a file
 
@@ -43,7 +65,7 @@ def detect(source: Source, *, encoding: str | None = None) -> Format:
     Raises UsageError for archives and other binary files, for JSON of no known shape, and for text
     whose encoding cannot be told.
     """
-    source.refuse_packed()
+    _refuse_unreadable(source)
     if _is_empty(source):
         return FORMATS[-1]
     head = head_of(source, encoding=encoding)
@@ -65,15 +87,28 @@ def format_named(name: str) -> Format:
 def read(source: Source, *, options: ReadOptions, format_name: str | None = None) -> Iterator[Item]:
     """What a file holds; its format is `format_name`, or told from its content.
 
-    Raises UsageError, when the first item is asked for, as `detect` and `format_named` do.
+    Raises UsageError, when the first item is asked for, as `detect` and `format_named` do; and after the
+    last one, when the file is damaged and could not be read to its end.
     """
-    source.refuse_packed()
+    _refuse_unreadable(source)
     form = format_named(format_name) if format_name else detect(source, encoding=options.encoding)
     if _is_empty(source):
         source.stream().read()
         yield Notice("the file is empty")
     else:
         yield from form.read(source, options)
+    if source.damage is not None:
+        raise source.damage
+
+
+def _refuse_unreadable(source: Source) -> None:
+    """Raise UsageError for what holds no text that a format could be told of: a picture, a tar archive."""
+    if source.kind not in _READ_KINDS:
+        what = "a zip archive" if source.kind == "zip" else source.kind
+        raise UsageError(
+            f"{source.path} is {what}, which cannot be read",
+            "unpack or export it as JSON, CSV, Markdown or text, and import that",
+        )
 
 
 def _is_empty(source: Source) -> bool:
@@ -81,6 +116,12 @@ def _is_empty(source: Source) -> bool:
 
 
 def _unknown(path: str, head: Head) -> UsageError:
+    if head.kind == "sqlite":
+        tables = ", ".join(list(head.tables)[:8])
+        return UsageError(
+            f"{path} is an SQLite database of no known program: its tables are {tables}",
+            "export what it holds from the program that made it, and import that",
+        )
     if head.kind == "binary":
         return UsageError(
             f"{path} is a binary file, not text", "if it is UTF-16 text, say --encoding utf-16-le"

@@ -117,6 +117,8 @@ def read_text(source: Source, *, asked: str | None) -> tuple[str, Encoding]:
     """
     with source.stream() as stream:
         data = stream.read(MAX_TEXT_BYTES + 1)
+    if source.damage is not None:  # half a note would look like a whole one
+        raise source.damage
     if len(data) > MAX_TEXT_BYTES:
         raise UsageError(
             f"{source.path} is too large to be one memory (over {MAX_TEXT_BYTES >> 20} MiB)", "split it"

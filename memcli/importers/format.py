@@ -16,13 +16,14 @@ class ReadOptions:
 
     `encoding` is that of files that do not tell theirs, `tz` the IANA zone of times that name none (UTC
     when None), `me` the author of a messenger history who is the person; with `include_tools` what tools
-    were asked is kept.
+    were asked is kept, with `all_branches` also what was said on branches that were left.
     """
 
     encoding: str | None = None
     tz: str | None = None
     me: str | None = None
     include_tools: bool = False
+    all_branches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from memcli.importers.encoding import encoding_of, is_binary
@@ -15,19 +16,22 @@ _JSON_START = re.compile(r"\s*(\{\s*[\"']|\[\s*\{)")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first of a file's text; `kind` is "json", "text" or "binary".
+    """The first of a file's text; `kind` is "json", "text", "sqlite" or "binary".
 
     `objects` are the JSON objects it begins with: of its lines, of its array, or itself. One that the
-    head cuts off has only its first keys.
+    head cuts off has only its first keys. `tables` are the tables of a database with their columns.
     """
 
     text: str
     kind: str
     objects: tuple[dict[str, Any], ...] = ()
+    tables: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def head_of(source: Source, *, encoding: str | None) -> Head:
     """What the formats see of the file. Raises UsageError when its encoding cannot be told."""
+    if source.kind == "sqlite":
+        return Head("", "sqlite", tables=_tables(source))
     sample = source.head()
     binary = is_binary(sample) and encoding is None
     text = sample.decode("utf-8", "replace") if binary else _decoded(sample, encoding, source.path)
@@ -35,6 +39,13 @@ def head_of(source: Source, *, encoding: str | None) -> Head:
     if _JSON_START.match(text) or (objects and 2 * len(objects) >= _count_lines(text)):
         return Head(text, "json", objects)
     return Head(text, "binary" if binary else "text")
+
+
+def _tables(source: Source) -> dict[str, frozenset[str]]:
+    with source.database() as database:
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        columns = "SELECT name FROM pragma_table_info(?)"
+        return {name: frozenset(c for (c,) in database.execute(columns, (name,))) for (name,) in names}
 
 
 def _decoded(sample: bytes, encoding: str | None, path: str) -> str:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from math import isfinite
 from typing import Any, TypeAlias
@@ -21,15 +22,16 @@ MAX_DEPTH = 100
 """Deeper nesting is damage or an attack, and whoever reads the value later may recurse."""
 
 _CHUNK_CHARS = 1 << 20
+_TOKEN_CHARS = 16  # no name, number or escape that the end of a buffer cuts is longer
 _ENOUGH = 100  # elements to tell a format by
 _BLANK = " \t\r\n\ufeff"
 _LINE_ENDS = ("\n", "\r\n", "")
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
+TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
 _TO_MARK = re.compile(rf'(?:[^"\[\]{{}},]++|{_STRING})*+([\[\]{{}},])', re.DOTALL)
 _TO_END = re.compile(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
-_CLOSER = {"{": "}", "[": "]"}
+CLOSER = {"{": "}", "[": "]"}
 
 
 def _to_finite(number: str) -> float | None:
@@ -136,10 +138,17 @@ def _storable(value: Any, text: str) -> Any:
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    if not isinstance(value, (dict, list)):
-        return False
-    inside = value.values() if isinstance(value, dict) else value
-    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside)
+    level = [value]
+    for _ in range(depth + 1):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _clean_all(value: Any) -> Any:
@@ -163,7 +172,7 @@ def _ends_in_string(text: str) -> bool:
 
 
 def _depth_at_end(text: str) -> int:
-    return sum(1 if mark in _CLOSER else -1 for _, mark in _marks(_TO_BRACKET, text))
+    return sum(1 if mark in CLOSER else -1 for _, mark in _marks(TO_BRACKET, text))
 
 
 def _marks(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
@@ -195,7 +204,7 @@ def is_whole_json(head: str) -> bool:
 def first_values(head: str) -> list[Any]:
     """The values of a file that begins so; of one that is cut off before its first value ends, its keys."""
     if is_whole_json(head):
-        texts = [text for _, text in islice(_Cutter().feed(head), _ENOUGH)]
+        texts = [piece.text for piece in islice(_Cutter().feed(head), _ENOUGH)]
     else:
         texts = head.split("\n")
     values = [value for text in texts for value in parse_line(text.strip(_BLANK + ","))[0]]
@@ -213,13 +222,13 @@ def _prefix_value(text: str) -> Any:
     closers: list[str] = []
     cut, open_there = 0, ""
     for end, mark in _marks(_TO_MARK, text):
-        if mark in _CLOSER:
-            closers.append(_CLOSER[mark])
+        if mark in CLOSER:
+            closers.append(CLOSER[mark])
         elif mark != "," and (not closers or closers.pop() != mark):
             break
         if len(closers) > MAX_DEPTH:
             break
-        if mark == "," or mark in _CLOSER:
+        if mark == "," or mark in CLOSER:
             cut, open_there = end, "".join(reversed(closers))
     values, why = parse_line(text[:cut].removesuffix(",") + open_there)
     return values[0] if values and not why else None
@@ -227,14 +236,14 @@ def _prefix_value(text: str) -> Any:
 
 def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine]:
     cutter = _Cutter()
-    for chunk in _chunks(source, encoding):
-        for number, text in cutter.feed(chunk):
-            yield from _element(number, text, encoding)
-    for number, text in cutter.rest():
-        yield from _element(number, text, encoding)
+    for chunk in chunks(source, encoding):
+        for piece in cutter.feed(chunk):
+            yield from _read(piece, encoding)
+    for piece in cutter.rest():
+        yield from _read(piece, encoding)
 
 
-def _element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | BadLine]:
+def element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | BadLine]:
     """What stands in an array between two commas, and what stands around the array: blanks."""
     record = text.lstrip(_BLANK + ",")
     number += text[: len(text) - len(record)].count("\n")
@@ -247,8 +256,33 @@ def _element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | 
         yield BadLine(number, why)
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """JSON text and the line where it begins; with its value where that is known already."""
+
+    number: int
+    text: str
+    value: Any = None
+
+
+def _read(piece: _Piece, encoding: Encoding) -> Iterator[Numbered | BadLine]:
+    if piece.value is None:
+        yield from element(piece.number, piece.text, encoding)
+        return
+    try:
+        value = _storable(piece.value, piece.text)
+    except RecursionError:
+        yield BadLine(piece.number, "nested too deeply")
+        return
+    yield (piece.number, value) if _is_unicode(piece.text) else BadLine(piece.number, f"not {encoding.name}")
+
+
 class _Cutter:
-    """Cuts JSON text, as it comes, into the elements of its array or into the values in a row."""
+    """Cuts JSON text, as it comes, into the elements of its array or into the values in a row.
+
+    The elements are decoded where they stand, which finds their ends as well; only one that cannot be
+    decoded is followed bracket by bracket, so that the damage ends where it does.
+    """
 
     def __init__(self) -> None:
         self._buffer = ""
@@ -258,38 +292,63 @@ class _Cutter:
         self._depth = 0
         self._outer = 0  # the depth of the elements: 1 inside an array
         self._line = 1
+        self._is_last = False
+        self._is_short = False  # the element goes on after the buffer
 
-    def feed(self, chunk: str) -> Iterator[tuple[int, str]]:
-        """The pieces that are complete, each with the line where it begins."""
+    def feed(self, chunk: str) -> Iterator[_Piece]:
+        """The pieces that are complete."""
         self._waiting.append(chunk)
-        # A long string is scanned from its beginning again: each time twice as much of it.
+        # A long element is read from its beginning again: each time twice as much of it.
         if sum(map(len, self._waiting)) >= len(self._buffer):
             yield from self._scan()
 
-    def rest(self) -> Iterator[tuple[int, str]]:
+    def rest(self) -> Iterator[_Piece]:
         """What is left when all was fed."""
+        self._is_last = True
         yield from self._scan()
         yield self._cut(len(self._buffer))
 
-    def _scan(self) -> Iterator[tuple[int, str]]:
+    def _scan(self) -> Iterator[_Piece]:
         self._buffer += "".join(self._waiting)
         self._waiting = []
-        while match := _TO_BRACKET.match(self._buffer, self._seen):
+        self._is_short = False
+        while not self._is_short and (match := TO_BRACKET.match(self._buffer, self._seen)):
             self._seen = match.end()
-            yield from self._open() if match[1] in _CLOSER else self._close()
+            yield from self._open() if match[1] in CLOSER else self._close()
         self._buffer = self._buffer[self._begin :]
         self._seen -= self._begin
         self._begin = 0
 
-    def _open(self) -> Iterator[tuple[int, str]]:
-        if self._depth == self._outer:
-            yield self._cut(self._seen - 1)
+    def _open(self) -> Iterator[_Piece]:
         if self._depth == 0 and self._buffer[self._seen - 1] == "[":
+            yield self._cut(self._seen - 1)
             self._outer = 1
             self._begin = self._seen
+        elif self._depth == self._outer:
+            yield self._cut(self._seen - 1)
+            value = self._decode()
+            if value is not None:
+                yield self._cut(self._seen, value)
+            if value is not None or self._is_short:
+                return
         self._depth += 1
 
-    def _close(self) -> Iterator[tuple[int, str]]:
+    def _decode(self) -> Any:
+        """The value that begins here; None when it is damaged or, with `_is_short`, not complete."""
+        try:
+            value, self._seen = _DECODER.raw_decode(self._buffer, self._begin)
+        except json.JSONDecodeError as error:
+            is_cut_off = error.msg.startswith("Unterminated") or error.pos > len(self._buffer) - _TOKEN_CHARS
+            self._is_short = is_cut_off and not self._is_last
+            if self._is_short:
+                self._seen = self._begin
+        except (ValueError, RecursionError):
+            pass  # whoever reads the piece says what is wrong with it
+        else:
+            return value
+        return None
+
+    def _close(self) -> Iterator[_Piece]:
         self._depth = max(self._depth - 1, 0)
         if self._depth == self._outer:
             yield self._cut(self._seen)
@@ -298,14 +357,15 @@ class _Cutter:
             self._begin = self._seen
             self._outer = 0
 
-    def _cut(self, end: int) -> tuple[int, str]:
-        text, number = self._buffer[self._begin : end], self._line
-        self._line += text.count("\n")
+    def _cut(self, end: int, value: Any = None) -> _Piece:
+        piece = _Piece(self._line, self._buffer[self._begin : end], value)
+        self._line += piece.text.count("\n")
         self._begin = end
-        return number, text
+        return piece
 
 
-def _chunks(source: Source, encoding: Encoding) -> Iterator[str]:
+def chunks(source: Source, encoding: Encoding) -> Iterator[str]:
+    """The text of the file, in pieces of about a million characters."""
     stream = source.stream()
     stream.read(encoding.mark_bytes)
     # Bytes that are no text stay visible as lone surrogates, so that only their element is lost.

@@ -1,4 +1,4 @@
-"""Where bytes come from: files, directories and standard input, each read once from front to back."""
+"""Where bytes come from: files, directories, archives and standard input, read from front to back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property, partial
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
 from memcli.errors import UsageError
+from memcli.importers.container import Member, PieceStream, Unpacked, members_of
 from memcli.types import Millis
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    import sqlite3
 
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at to tell its format and encoding."""
@@ -26,26 +29,31 @@ MAX_HEAD_BYTES = 1 << 22
 
 _BUFFER_BYTES = 1 << 20
 
-# Containers and pictures, told by their first bytes. A reader of one of them slots in where
-# `Source.refuse_packed` refuses: between the opened file and the bytes that `stream` hands on.
-_PACKED = (
-    (b"PK\x03\x04", "a zip archive"),
-    (b"PK\x05\x06", "a zip archive"),
-    (b"\x1f\x8b", "gzip-compressed"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
-    (b"SQLite format 3\0", "an SQLite database"),
+# What is told by its first bytes; everything else is text or no format's.
+_KINDS = (
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"PK\x07\x08", "zip"),
+    (b"SQLite format 3\0", "sqlite"),
     (b"%PDF-", "a PDF document"),
     (b"\x89PNG\r\n", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
 )
+_TAR_MAGIC = slice(257, 262), b"ustar"
+_WAL = b"\x02\x02"  # bytes 18 and 19 of an SQLite file whose newest pages may lie beside it
 
 
 class Source:
     """A file, opened when it is first looked at. It is read once; `head` may be asked for at any time.
 
-    `path` names it in messages; `key` is its real path, the same however it was reached, None for
-    standard input; `size` is in bytes and None where unknown, `mtime_ms` when it was last changed.
+    gzip and zstd are taken off: all that is said here of its bytes is said of what they unpack to, except
+    `size` and `bytes_read`, which count the file as it lies there.
+
+    `path` names it in messages, `name` is its place in its archive or directory, with slashes;
+    `siblings` opens the other files there by such names. `key` is its real path, the same however it was
+    reached, None for standard input; `mtime_ms` is when it was last changed; `is_named` says that somebody
+    asked for this very file, not only for the directory it is in.
     """
 
     def __init__(
@@ -56,17 +64,43 @@ class Source:
         key: str | None = None,
         size: int | None = None,
         mtime_ms: Millis | None = None,
+        name: str | None = None,
+        siblings: Mapping[str, Callable[[], Source]] | None = None,
+        file: Path | None = None,
+        is_named: bool = True,
     ) -> None:
         self.path = path
         self.key = key
         self.size = size
         self.mtime_ms = mtime_ms
-        self.bytes_read = 0
+        self.name = name or PurePath(path).name
+        self.siblings: Mapping[str, Callable[[], Source]] = siblings or {}
+        self.is_named = is_named
+        self.damage: UsageError | None = None
         self._open_stream = open_stream
-        self._stream: BinaryIO | None = None
+        self._file = file
+        self._opened: BinaryIO | None = None
+        self._stream: Unpacked | None = None
         self._head: bytes | None = None
         self._unread = b""
+        self._taken_bytes = 0
+        self._is_read = False
         self._sha256 = hashlib.sha256()
+
+    @property
+    def kind(self) -> str:
+        """What its first bytes tell: "text" (which may be anything), "zip", "sqlite", "a picture"…"""
+        for magic, kind in _KINDS:
+            if self.head().startswith(magic):
+                return kind
+        place, magic = _TAR_MAGIC
+        return "a tar archive" if self.head()[place] == magic else "text"
+
+    @property
+    def bytes_read(self) -> int:
+        """How many of its `size` bytes are behind us."""
+        packed = self._stream.packed_bytes if self._stream is not None else None
+        return self._taken_bytes if packed is None else packed
 
     @property
     def digest(self) -> str:
@@ -76,30 +110,88 @@ class Source:
     def head(self) -> bytes:
         """The first HEAD_BYTES and the rest of the first line. Raises UsageError when unreadable."""
         if self._head is None:
-            head = self._fetch(HEAD_BYTES)
-            while b"\n" not in head and len(head) < MAX_HEAD_BYTES and (more := self._fetch(_BUFFER_BYTES)):
+            head = b""
+            missing = HEAD_BYTES
+            while _wants_more(head) and (more := self._fetch(missing)):
                 head += more
+                missing = HEAD_BYTES - len(head) if len(head) < HEAD_BYTES else _BUFFER_BYTES
+            if not head and self.damage:
+                raise self.damage
             self._head = self._unread = head
         return self._head
 
     def stream(self) -> io.BufferedReader:
-        """All the bytes, from the first. Reading raises UsageError when the file cannot be read."""
+        """All the bytes, from the first. What cannot be read is the end of it; `damage` says why."""
         self.head()
-        return io.BufferedReader(_Tap(self._take), _BUFFER_BYTES)
+        return io.BufferedReader(PieceStream(self._takings()), _BUFFER_BYTES)
 
-    def refuse_packed(self) -> None:
-        """Raise UsageError for what is no text: an archive, a database, a picture."""
-        for magic, what in _PACKED:
-            if self.head().startswith(magic):
-                raise UsageError(
-                    f"{self.path} is {what}, which cannot be read yet",
-                    "unpack or export it as JSON, CSV, Markdown or text, and import that",
-                )
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of all its bytes, read again for it unless they were read to the end."""
+        if self._is_read or self.key is None:
+            return self.digest
+        with Source(self.path, self._open_stream) as again:
+            stream = again.stream()
+            while stream.read(_BUFFER_BYTES):
+                pass
+            return again.digest
+
+    @contextmanager
+    def members(self) -> Iterator[Mapping[str, Callable[[], Source]]]:
+        """What opens the files of a zip archive, in order of name; each has the others as siblings.
+
+        They can be opened until the `with` block ends. Raises UsageError for a damaged archive.
+        """
+        with self.file() as path, path.open("rb") as archive:
+            try:
+                listed = members_of(archive)
+            except OSError as error:
+                raise UsageError(f"{self.path} cannot be read: {_reason(error)}", "get it again") from error
+            openers: dict[str, Callable[[], Source]] = {}
+            openers |= {member.name: partial(self._member, member, openers) for member in listed}
+            yield openers
+
+    @contextmanager
+    def file(self) -> Iterator[Path]:
+        """A file of its bytes for a reader that wants a path: its own, or a private copy until the end."""
+        self.head()
+        if self._file is not None and self._stream is not None and self._stream.packed_bytes is None:
+            yield self._file
+            return
+        import shutil
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="memcli-") as directory:
+            copy = Path(directory, "copy")
+            with copy.open("xb") as spool, self.stream() as stream:
+                copy.chmod(0o600)
+                shutil.copyfileobj(stream, spool, _BUFFER_BYTES)
+            if self.damage is not None:
+                raise self.damage
+            yield copy
+
+    @contextmanager
+    def database(self) -> Iterator[sqlite3.Connection]:
+        """The SQLite database, opened for reading only, as it was at one moment.
+
+        Raises UsageError for whatever SQLite says of it, in the `with` block too.
+        """
+        import sqlite3
+
+        with self.file() as path:
+            try:
+                with closing(sqlite3.connect(_read_only(path, self.head()), uri=True)) as database:
+                    database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+                    database.execute("PRAGMA trusted_schema = OFF")
+                    database.execute("BEGIN")
+                    yield database
+            except sqlite3.Error as error:
+                raise UsageError(f"{self.path} cannot be read as an SQLite database: {error}") from error
 
     def close(self) -> None:
         """Let go of the file; what was read stays known. Standard input is not ours to close."""
-        if self._stream is not None and self.path != "-":
-            self._stream.close()
+        if self._opened is not None and self.path != "-":
+            self._opened.close()
 
     def __enter__(self) -> Source:
         return self
@@ -107,37 +199,53 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _take(self, size: int) -> bytes:
-        taken = self._unread[:size] or self._fetch(size)
-        self._unread = self._unread[size:]
-        self._sha256.update(taken)
-        self.bytes_read += len(taken)
-        return taken
+    def _member(self, member: Member, siblings: Mapping[str, Callable[[], Source]]) -> Source:
+        name = _printable(member.name)
+        return Source(
+            f"{self.path}!{name}",
+            member.open,
+            key=f"{self.key}!{name}" if self.key else None,
+            size=member.size,
+            mtime_ms=member.mtime_ms,
+            name=name,
+            siblings=siblings,
+        )
+
+    def _takings(self) -> Iterator[bytes]:
+        while taken := self._unread or self._fetch(_BUFFER_BYTES):
+            self._unread = b""
+            self._sha256.update(taken)
+            self._taken_bytes += len(taken)
+            yield taken
+        self._is_read = True
 
     def _fetch(self, size: int) -> bytes:
+        """The next bytes, at most so many; none where they end or, from then on, cannot be read."""
+        if self.damage is not None:
+            return b""
         try:
             if self._stream is None:
-                self._stream = self._open_stream()
-            return self._stream.read(size)
+                self._opened = self._open_stream()
+                self._stream = Unpacked(self._opened)
+            return self._stream.read(size) or b""
         except OSError as error:
-            raise UsageError(f"{self.path} cannot be read: {_reason(error)}") from error
+            self.damage = UsageError(f"{self.path} cannot be read: {_reason(error)}")
+            return b""
 
 
-class _Tap(io.RawIOBase):
-    """A raw stream over a function that hands out the next bytes."""
+def _wants_more(head: bytes) -> bool:
+    return len(head) < HEAD_BYTES or (len(head) < MAX_HEAD_BYTES and b"\n" not in head)
 
-    def __init__(self, take: Callable[[int], bytes]) -> None:
-        super().__init__()
-        self._take = take
 
-    def readable(self) -> bool:
-        return True
+def _read_only(path: Path, head: bytes) -> str:
+    """The URI under which SQLite changes nothing, in the directory either.
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        view = memoryview(buffer)
-        taken = self._take(len(view))
-        view[: len(taken)] = taken
-        return len(taken)
+    A database in WAL mode without its log is nobody's at the moment; opened as usual, SQLite would make
+    a new log beside it.
+    """
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    is_alone = head[18:20] == _WAL and not has_log
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_alone else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +254,26 @@ class Unreadable:
 
     path: str
     why: str
+
+
+class _Beside(Mapping[str, Callable[[], Source]]):
+    """The files of a directory, at any depth, by their place in it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __getitem__(self, name: str) -> Callable[[], Source]:
+        path = self._root / name
+        if ".." in PurePath(name).parts or not path.is_file():
+            raise KeyError(name)
+        return lambda: _regular(path, path.stat(), root=self._root, key=os.path.realpath(path))
+
+    def __iter__(self) -> Iterator[str]:
+        files = (path for path in self._root.rglob("*") if path.is_file())
+        return (path.relative_to(self._root).as_posix() for path in files)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def sources(paths: Iterable[str], *, stdin: BinaryIO | None = None) -> Iterator[Source | Unreadable]:
@@ -163,6 +291,7 @@ def sources(paths: Iterable[str], *, stdin: BinaryIO | None = None) -> Iterator[
 
 
 def _walk(start: Path, seen: set[str]) -> Iterator[Source | Unreadable]:
+    root = start if start.is_dir() else start.parent
     waiting = [start]
     while waiting:
         path = waiting.pop()
@@ -175,7 +304,7 @@ def _walk(start: Path, seen: set[str]) -> Iterator[Source | Unreadable]:
             if stat.S_ISDIR(status.st_mode):
                 waiting += sorted(_visible(path), reverse=True)
             else:
-                yield _file(path, status, key=real, named=path is start)
+                yield _file(path, status, key=real, root=root, named=path is start)
         except OSError as error:
             yield Unreadable(_printable(path), _reason(error))
 
@@ -184,20 +313,27 @@ def _visible(directory: Path) -> Iterator[Path]:
     return (entry for entry in directory.iterdir() if not entry.name.startswith("."))
 
 
-def _file(path: Path, status: os.stat_result, *, key: str, named: bool) -> Source | Unreadable:
-    label = _printable(path)
+def _file(path: Path, status: os.stat_result, *, key: str, root: Path, named: bool) -> Source | Unreadable:
     if stat.S_ISREG(status.st_mode):
-        return Source(
-            label,
-            lambda: path.open("rb"),
-            key=_printable(key),
-            size=status.st_size,
-            mtime_ms=status.st_mtime_ns // 1_000_000,
-        )
+        return _regular(path, status, root=root, key=key, named=named)
     # A pipe that somebody names is meant (`memcli import <(zcat old.gz)`); one in a directory would hang.
     if named and (stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)):
-        return Source(label, lambda: path.open("rb"))
-    return Unreadable(label, "not a regular file")
+        return Source(_printable(path), lambda: path.open("rb"))
+    return Unreadable(_printable(path), "not a regular file")
+
+
+def _regular(path: Path, status: os.stat_result, *, root: Path, key: str, named: bool = False) -> Source:
+    return Source(
+        _printable(path),
+        lambda: path.open("rb"),
+        key=_printable(key),
+        size=status.st_size,
+        mtime_ms=status.st_mtime_ns // 1_000_000,
+        name=_printable(path.relative_to(root).as_posix()),
+        siblings=_Beside(root),
+        file=path,
+        is_named=named,
+    )
 
 
 def _printable(path: str | Path) -> str:

@@ -39,12 +39,12 @@ def file_id(source: Source) -> str:
 
 def file_title(source: Source) -> str | None:
     """The file's name without its ending."""
-    return PurePath(source.path).stem if source.key else None
+    return PurePath(source.name).stem if source.key else None
 
 
 def file_time(source: Source, options: ReadOptions) -> tuple[Millis | None, dict[str, Any]]:
     """The date in the file's name, else its last change, which is only an estimate and says so in `meta`."""
-    for parts in _DATE.findall(PurePath(source.path).name):
+    for parts in _DATE.findall(PurePath(source.name).name):
         at = parse_file_time("-".join(parts), tz=options.tz)
         if at is not None:
             return at, {}

@@ -44,6 +44,9 @@ _ORDER = (("created_at", True), ("session_id", True), ("position", True), ("id",
 # With so few memories left by the filters, the dense list is asked of these alone.
 _NARROW = 5_000
 _REOPENS = 5
+# An index looks up each word and each pair of a question, a repeated one too: a megabyte takes minutes.
+_WORD_CHARS = 8_000
+_GRAM_CHARS = 1_000
 _IDS_AT_ONCE = 2_000
 
 
@@ -206,6 +209,11 @@ def _both(*conditions: str | None) -> str | None:
 def _is_narrow(filters: Filters) -> bool:
     """Whether the filters ask for more than what is hidden from everyone."""
     return replace(filters, current=False, with_hidden=False) != Filters()
+
+
+def _shortened(text: str, *, chars: int) -> str:
+    """A question as it is, or of a very long one its distinct words, as many as fit."""
+    return text if len(text) <= chars else " ".join(dict.fromkeys(text.split()))[:chars]
 
 
 def _gram_text(text: str) -> str:
@@ -670,11 +678,13 @@ def _fetch(
 def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: int) -> dict[str, float]:
     """Passages that hold words of the question → BM25 of the words plus a third of that of the pairs."""
 
+    words = _shortened(text, chars=_WORD_CHARS)
+    grams = _shortened(_gram_text(text), chars=_GRAM_CHARS)
+
     async def ask() -> dict[str, float]:
         import asyncio
 
-        grams = _gram_text(text)
-        queries = [table.match(text, "words", columns=["key"], limit=limit, where=condition)]
+        queries = [table.match(words, "words", columns=["key"], limit=limit, where=condition)]
         if grams:
             queries.append(table.match(grams, "grams", columns=["key"], limit=limit, where=condition))
         scores: dict[str, float] = {}
@@ -683,7 +693,8 @@ def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: in
                 scores[row["key"]] = scores.get(row["key"], 0.0) + weight * row["_score"]
         if not scores and not grams:
             # A part of a word is better than nothing.
-            rows = await table.match(folded(text), "grams", columns=["key"], limit=limit, where=condition)
+            part = folded(text)[:_GRAM_CHARS]
+            rows = await table.match(part, "grams", columns=["key"], limit=limit, where=condition)
             scores = {row["key"]: row["_score"] / 3 for row in rows}
         return scores
 

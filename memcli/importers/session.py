@@ -1,0 +1,99 @@
+"""What readers of whole sessions share: objects, branches that were left, and conversations in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from memcli.importers.format import ReadOptions
+from memcli.importers.records import records
+from memcli.importers.source import Source
+from memcli.types import BadLine, Conversation, Item, Message, Millis, Notice
+
+Node = TypeVar("Node", str, int)
+
+_PIECE_MESSAGES = 500
+_PIECE_CHARS = 1 << 20
+
+
+def objects(source: Source, options: ReadOptions) -> Iterator[dict[str, Any] | Item]:
+    """The JSON objects of a file; every other value is a BadLine."""
+    for item in records(source, encoding=options.encoding):
+        if not isinstance(item, tuple):
+            yield item
+        elif isinstance(item[1], dict):
+            yield item[1]
+        else:
+            yield BadLine(item[0], "not a JSON object")
+
+
+def mapping_at(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The object that stands under a key; an empty one where there is none."""
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def in_pieces(conversations: Iterable[Conversation]) -> Iterator[Item]:
+    """The conversations that hold a message, in pieces, and how many messages have no time."""
+    untimed = 0
+    for conversation in conversations:
+        held: list[Message] = []
+        chars = 0
+        for message in conversation.messages:
+            if len(held) >= _PIECE_MESSAGES or chars >= _PIECE_CHARS:
+                yield replace(conversation, messages=held)
+                held, chars = [], 0
+            held.append(message)
+            chars += len(message.text)
+            untimed += message.at is None
+        if held:
+            yield replace(conversation, messages=held)
+    if untimed:
+        yield Notice(f"{untimed} {'record has' if untimed == 1 else 'records have'} no readable time")
+
+
+def dated_from(start: Millis | None, messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages, those without a time dated by the session's start.
+
+    They stand a millisecond apart: in order, and the same words said twice stay two messages.
+    """
+    for ordinal, message in enumerate(messages):
+        if message.at is None and start is not None:
+            message = replace(message, at=start + ordinal, meta={**message.meta, "time_estimated": True})
+        yield message
+
+
+def folder_name(path: object) -> str | None:
+    """The last folder of a path, of any system: the project that a coding agent worked in."""
+    if not isinstance(path, str):
+        return None
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2] or None
+
+
+def branch_heads(parent_of: Mapping[Node, Node | None], leaves: Iterable[Node]) -> dict[Node, Node | None]:
+    """Where the branch of each node that is not on the way to a leaf left that way.
+
+    Returns:
+        For each such node the first of its branch, an ancestor or itself; None for a node that nothing
+        connects to the way, because its chain is broken or runs in a circle.
+    """
+    way: set[Node] = set()
+    for leaf in leaves:
+        node: Node | None = leaf
+        while node is not None and node in parent_of and node not in way:
+            way.add(node)
+            node = parent_of[node]
+    heads: dict[Node, Node | None] = {}
+    for start in parent_of:
+        trail: dict[Node, None] = {}
+        node = start
+        while node is not None and node in parent_of and not (node in way or node in heads or node in trail):
+            trail[node] = None
+            node = parent_of[node]
+        if trail:
+            last = next(reversed(trail))
+            heads |= dict.fromkeys(
+                trail, last if node in way else heads.get(node) if node is not None else None
+            )
+    return heads

@@ -1,0 +1,96 @@
+"""The format "sillytavern": a chat with a character, a header line and a message a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memcli.importers.format import ReadOptions
+from memcli.importers.head import Head
+from memcli.importers.messages import text_at
+from memcli.importers.session import in_pieces, mapping_at, objects
+from memcli.importers.source import Source
+from memcli.times import parse_file_time
+from memcli.types import Conversation, Item, Message, Millis, Skip
+
+NAME = "sillytavern"
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# "June 19, 2023 2:20pm" and "2023-6-19 @14h 20m 30s 123ms", as different versions write it.
+_IN_WORDS = re.compile(
+    r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?", re.I
+)
+_IN_UNITS = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?")
+
+
+def sniff(head: Head) -> bool:
+    """An object is a message of a character or to one, or a chat's header."""
+    return any({"mes", "is_user"} <= record.keys() or _is_header(record) for record in head.objects)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """The chat whole, as it stands: of several answers the chosen one."""
+    header: Mapping[str, Any] = {}
+    messages: list[Message] = []
+    for record in objects(source, options):
+        if not isinstance(record, dict):
+            yield record
+        elif _is_header(record):
+            header = header or record
+            yield Skip("event")
+        else:
+            message = _message_of(record, options)
+            if isinstance(message, Skip):
+                yield message
+            else:
+                messages.append(message)
+    id_ = text_at(mapping_at(header, "chat_metadata"), ("integrity",))
+    title = text_at(header, ("character_name",))
+    yield from in_pieces([Conversation(id_, NAME, messages, title, _time_of(header, "create_date", options))])
+
+
+def _is_header(record: Mapping[str, Any]) -> bool:
+    return "mes" not in record and not record.keys().isdisjoint(("chat_metadata", "character_name"))
+
+
+def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
+    text = text_at(record, ("mes",)) or ""
+    extra = mapping_at(record, "extra")
+    picture = text_at(extra, ("image", "file"))
+    if not text.strip():
+        return Skip("media" if picture else "empty")
+    # A line that is hidden from the model is marked as the system's, whoever said it.
+    role = (
+        "system"
+        if record.get("is_system") is True
+        else "user"
+        if record.get("is_user") is True
+        else "assistant"
+    )
+    meta: dict[str, Any] = {"model": model} if (model := text_at(extra, ("model",))) else {}
+    if picture and not picture.startswith("data:"):
+        meta["attachments"] = [picture]
+    return Message(role, text, text_at(record, ("name",)), _time_of(record, "send_date", options), meta=meta)
+
+
+def _time_of(record: Mapping[str, Any], key: str, options: ReadOptions) -> Millis | None:
+    value = record.get(key)
+    if isinstance(value, str):
+        value = _iso(value.strip())
+    return parse_file_time(value, tz=options.tz)
+
+
+def _iso(text: str) -> str:
+    """The date as others write it; another one as it is."""
+    if match := _IN_UNITS.fullmatch(text):
+        year, month, day, hour, minute, second, millis = (int(part or 0) for part in match.groups())
+        return f"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}"
+    match = _IN_WORDS.fullmatch(text)
+    if match is None or match[1].lower() not in _MONTHS:
+        return text
+    hour = int(match[4])
+    if match[7]:
+        hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
+    month = _MONTHS.index(match[1].lower()) + 1
+    return f"{match[3]}-{month:02}-{int(match[2]):02}T{hour:02}:{match[5]}:{match[6] or '00'}"

@@ -1,0 +1,427 @@
+"""What becomes of the memories when the machine, the disk, the terminal or another process misbehaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+NOW = "2026-06-01T12:00:00Z"
+Done = subprocess.CompletedProcess[str]
+
+pytestmark = pytest.mark.usefixtures("quiet_home")
+
+
+@pytest.fixture
+def quiet_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No embedder and a clock that stands still: the same commands make the same memories."""
+    monkeypatch.setenv("MEMCLI_EMBEDDER", "none")
+    monkeypatch.setenv("MEMCLI_NOW", NOW)
+
+
+def start(*args: str | Path, data: Path, **env: str) -> subprocess.Popen[str]:
+    """The program, running, on the memories in `data`."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "memcli", *map(str, args), "--data-dir", str(data)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, **env},
+    )
+
+
+def done(process: subprocess.Popen[str]) -> Done:
+    out, err = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def is_clean(result: Done) -> bool:
+    """Whether nothing of the program's inside shows."""
+    return result.returncode != 70 and not any(
+        word in result.stderr for word in ("Traceback", "bug in memcli", "panicked", "Warning")
+    )
+
+
+def history(path: Path, count: int) -> Path:
+    lines = (
+        json.dumps(
+            {
+                "id": f"m{n}",
+                "session_id": f"s{n // 40}",
+                "role": ("user", "assistant")[n % 2],
+                "content": f"Message {n} speaks of the garden and of topic {n % 97}",
+                "timestamp": 1_700_000_000 + n,
+            }
+        )
+        for n in range(count)
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def exported(data: Path) -> list[str]:
+    result = done(start("export", data=data))
+    assert (result.returncode, is_clean(result)) == (0, True), result.stderr
+    return result.stdout.splitlines()
+
+
+def ids(lines: list[str]) -> list[str]:
+    return [json.loads(line)["id"] for line in lines]
+
+
+# --- killed ---------------------------------------------------------------------------------------
+
+
+def begun(tmp_path: Path, *, messages: int) -> tuple[Path, Path, list[str], float]:
+    """A file, a store to import it into, what the store should hold then, and how long that takes."""
+    file = history(tmp_path / "history.jsonl", messages)
+    data, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
+    assert done(start("remember", "what was there before", data=data)).returncode == 0
+    # The ids hang on the store's key, so both begin as copies of one store.
+    shutil.copytree(data, undisturbed)
+    began = time.monotonic()
+    assert done(start("import", file, data=undisturbed)).returncode == 0
+    return file, data, exported(undisturbed), time.monotonic() - began
+
+
+def kill_after(process: subprocess.Popen[str], seconds: float) -> None:
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.communicate()
+
+
+def test_an_import_killed_again_and_again_ends_with_the_same_memories(tmp_path: Path) -> None:
+    file, data, expected, took_s = begun(tmp_path, messages=9_000)
+    for number in range(8):
+        # Each a little later than the one before: what is stored already takes no time.
+        kill_after(start("import", file, data=data), took_s * (number + random.Random(number).random()) / 8)
+        opened = done(start("list", "-n", "1", "--json", data=data))
+        assert (opened.returncode, opened.stderr) == (0, "")
+        assert json.loads(opened.stdout)["total"] >= 1
+    assert done(start("import", file, data=data)).returncode == 0
+    assert exported(data) == expected
+
+
+def test_the_first_command_of_all_may_be_killed(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for moment in (0.25, 0.35, 0.45, 0.55):
+        kill_after(start("remember", "a heron by the water", data=data), moment)
+        assert is_clean(done(start("recall", "heron", data=data)))
+    assert done(start("remember", "an owl in the barn", data=data)).returncode == 0
+    assert done(start("recall", "owl", data=data)).stdout.count("owl") == 1
+
+
+# --- several at once ------------------------------------------------------------------------------
+
+
+def test_processes_that_write_and_read_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
+    file = history(tmp_path / "history.jsonl", 3_000)
+    data = tmp_path / "data"
+    for turn in range(2):
+        running = [
+            start("import", file, data=data),
+            start("import", file, data=data),
+            start("remember", f"the owl of turn {turn}", data=data),
+            start("remember", f"the fox of turn {turn}", data=data),
+            start("recall", "garden", data=data),
+            start("recall", "owl", "--json", data=data),
+        ]
+        results = [done(process) for process in running]
+        assert [result.stderr for result in results if not is_clean(result)] == []
+        assert [result.returncode for result in results[:4]] == [0] * 4
+        assert {result.returncode for result in results[4:]} <= {0, 1}
+    lines = exported(data)
+    assert len(lines) == 3_000 + 4
+    assert len(set(ids(lines))) == len(lines)
+    assert len({json.loads(line)["text"] for line in lines}) == len(lines)
+
+
+def test_readers_are_never_disturbed_by_an_erase(tmp_path: Path) -> None:
+    file = history(tmp_path / "history.jsonl", 2_000)
+    data = tmp_path / "data"
+    assert done(start("import", file, data=data)).returncode == 0
+    running = [
+        start("forget", "--session", "s3", "--yes", data=data),
+        *(start("recall", "garden", "--json", "-k", "5", data=data) for _ in range(2)),
+        start("export", data=data),
+        start("forget", "--session", "s4", "--yes", data=data),
+    ]
+    results = [done(process) for process in running]
+    assert [result.stderr for result in results if not is_clean(result)] == []
+    assert [result.returncode for result in results] == [0] * 5
+    assert len(exported(data)) == 2_000 - 80
+
+
+# --- the lock -------------------------------------------------------------------------------------
+
+HOLD = """
+import sys, filelock
+lock = filelock.FileLock(sys.argv[1])
+lock.acquire()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """A store with one memory, and the process that holds its lock."""
+    data = tmp_path / "data"
+    assert done(start("remember", "a heron", data=data)).returncode == 0
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, data / "users" / "default" / ".lock"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    yield data, holder
+    holder.kill()
+    holder.communicate()
+
+
+def test_a_locked_store_is_waited_for_then_refused(locked: tuple[Path, subprocess.Popen[str]]) -> None:
+    data, _ = locked
+    began = time.monotonic()
+    waiting = start("remember", "an owl", "--json", data=data, MEMCLI_LOCK_TIMEOUT_S="3")
+    assert waiting.stderr is not None
+    first = waiting.stderr.readline()
+    told_after_s = time.monotonic() - began
+    result = done(waiting)
+    took_s = time.monotonic() - began
+    assert "waiting for another memcli" in first
+    assert 2 <= told_after_s < 5
+    assert 3 <= took_s < 8
+    assert (result.returncode, result.stdout) == (5, "")
+    error = json.loads(result.stderr.splitlines()[-1])
+    assert error.keys() == {"error", "code", "hint"}
+    assert error["code"] == 5
+    assert "locked" in error["error"]
+
+
+def test_a_locked_store_can_be_read(locked: tuple[Path, subprocess.Popen[str]]) -> None:
+    data, _ = locked
+    result = done(start("recall", "heron", data=data))
+    assert (result.returncode, "heron" in result.stdout) == (0, True)
+
+
+def test_the_wait_ends_when_the_holder_is_killed(locked: tuple[Path, subprocess.Popen[str]]) -> None:
+    data, holder = locked
+    waiting = start("remember", "an owl", data=data)
+    assert waiting.stderr is not None
+    assert "waiting" in waiting.stderr.readline()
+    holder.kill()
+    assert done(waiting).returncode == 0
+    assert len(exported(data)) == 2
+
+
+# --- the disk -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MB of one's own."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk")
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], capture_output=True, encoding="utf-8"
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"a disk cannot be mounted here: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Leave no byte free."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as stream:
+        for size in (65_536, 4_096, 1):
+            try:
+                while True:
+                    stream.write(b"\0" * size)
+            except OSError:
+                continue
+    return filler
+
+
+def test_a_full_disk_loses_nothing_and_is_said_in_a_sentence(disk: Path, tmp_path: Path) -> None:
+    data = disk / "data"
+    assert done(start("import", history(tmp_path / "history.jsonl", 300), data=data)).returncode == 0
+    before = exported(data)
+    filler = fill(disk)
+
+    for command in (("remember", "an owl"), ("import", history(tmp_path / "more.jsonl", 400))):
+        result = done(start(*command, data=data))
+        assert (result.returncode, is_clean(result)) == (5, True), result.stderr
+        assert "the disk is full" in result.stderr
+        assert "hint: " in result.stderr
+    found = done(start("recall", "garden", data=data))
+    assert (found.returncode, is_clean(found)) == (0, True), found.stderr
+    assert exported(data) == before
+
+    filler.unlink()
+    assert done(start("remember", "an owl", data=data)).returncode == 0
+    assert set(before) < set(exported(data))
+
+
+def test_forgetting_on_a_full_disk_hides_at_once_and_says_what_it_needs(disk: Path, tmp_path: Path) -> None:
+    data = disk / "data"
+    assert done(start("import", history(tmp_path / "history.jsonl", 300), data=data)).returncode == 0
+    before = exported(data)
+    filler = fill(disk)
+    result = done(start("forget", "--source-id", "m7", "--yes", data=data))
+    assert (result.returncode, is_clean(result)) == (5, True), result.stderr
+    assert "the disk is full" in result.stderr
+    assert "free some space" in result.stderr
+    assert len(exported(data)) in (299, 300)
+
+    filler.unlink()
+    again = done(start("forget", "--source-id", "m7", "--yes", data=data))
+    assert again.returncode in (0, 1)
+    assert done(start("remember", "an owl", data=data)).returncode == 0
+    assert len(set(exported(data)) & set(before)) == 299
+    assert "Message 7 " not in "".join(exported(data))
+
+
+def test_an_import_larger_than_the_disk_keeps_what_was_read(disk: Path, tmp_path: Path) -> None:
+    data = disk / "data"
+    (disk / "filler").write_bytes(b"\0" * 4_000_000)
+    result = done(start("import", history(tmp_path / "history.jsonl", 16_000), data=data))
+    assert result.returncode in (3, 5)
+    assert is_clean(result), result.stderr
+    assert "the disk is full" in result.stderr
+    lines = exported(data)
+    assert len(lines) >= 4_000
+    assert len(set(ids(lines))) == len(lines)
+
+
+@pytest.mark.parametrize("was_killed", [False, True])
+def test_a_disk_that_cannot_be_written_is_read(disk: Path, was_killed: bool) -> None:
+    data = disk / "data"
+    for text in ("a heron by the water", "an owl in the barn"):
+        assert done(start("remember", text, data=data)).returncode == 0
+    if was_killed:
+        # A writer that died has left its last change in the log beside the file.
+        code = (
+            "import os, sys; from pathlib import Path; from memcli.store.side import Side; "
+            "side = Side(Path(sys.argv[1]), writable=True); side.note_file('a', 'b'); os._exit(9)"
+        )
+        subprocess.run([sys.executable, "-c", code, data / "users" / "default" / "side.db"])
+        assert (data / "users" / "default" / "side.db-wal").stat().st_size > 0
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    found = done(start("recall", "heron", data=data))
+    assert (found.returncode, is_clean(found), "heron" in found.stdout) == (0, True, True), found.stderr
+    assert len(exported(data)) == 2
+    for command in (("remember", "a fox"), ("forget", "--all", "--yes")):
+        refused = done(start(*command, data=data))
+        assert (refused.returncode, is_clean(refused)) == (5, True), refused.stderr
+        assert "hint: " in refused.stderr
+
+
+def test_a_damaged_side_store_is_said_and_left_as_it_is(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert done(start("remember", "a heron", data=data)).returncode == 0
+    side = data / "users" / "default" / "side.db"
+    side.write_bytes(b"damaged" * 1000)
+    for command in (("recall", "heron"), ("remember", "an owl"), ("stats",), ("list",)):
+        result = done(start(*command, data=data))
+        assert (result.returncode, is_clean(result)) == (5, True), result.stderr
+        assert "damaged" in result.stderr
+    assert side.read_bytes() == b"damaged" * 1000
+
+
+# --- the surroundings -----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become nobody")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
+def test_without_any_home_it_asks_for_a_place(tmp_path: Path) -> None:
+    # A user that no list of users knows; it may read everything, the interpreter lies where it lies.
+    someone = ["setpriv", "--reuid=54321", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    bare = {name: os.environ[name] for name in ("PATH", "MEMCLI_EMBEDDER")}
+
+    def run_bare(*args: str, **env: str) -> Done:
+        command = [*someone, sys.executable, "-m", "memcli", *args]
+        return subprocess.run(command, env=bare | env, capture_output=True, encoding="utf-8", cwd="/")
+
+    refused = run_bare("remember", "a heron")
+    assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
+    assert "MEMCLI_DATA_DIR" in refused.stderr
+    assert "MEMCLI_CONFIG" in refused.stderr
+    placed = {"MEMCLI_DATA_DIR": str(tmp_path / "data"), "MEMCLI_CONFIG": str(tmp_path / "config.toml")}
+    assert run_bare("remember", "a heron", **placed).returncode == 0
+    assert "heron" in run_bare("recall", "heron", **placed).stdout
+
+
+@pytest.mark.parametrize("coerce", ["0", "1"])
+def test_the_locale_does_not_matter(run: Run, coerce: str) -> None:
+    plain = {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": coerce}
+    said = run("remember", "我喜欢喝龙井茶 🍵", "--json", env=plain)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert json.loads(said.stdout)["added"][0]["text"] == "我喜欢喝龙井茶 🍵"
+    assert "我喜欢喝龙井茶 🍵" in run("recall", "龙井", env=plain).stdout
+    assert "我喜欢喝龙井茶 🍵" in run("export", env=plain).stdout
+
+
+@pytest.mark.parametrize("command", [("remember",), ("recall",), ("forget", "--yes", "--match")])
+def test_an_argument_that_is_no_text_is_bad_usage_or_mended(home: Path, command: tuple[str, ...]) -> None:
+    broken = [os.fsencode(argument) for argument in (sys.executable, "-m", "memcli", *command)]
+    result = subprocess.run(
+        [*broken, b"caf\xe9 noir"], capture_output=True, cwd=home, stdin=subprocess.DEVNULL
+    )
+    assert result.returncode in (0, 1, 2), result.stderr
+
+
+@pytest.mark.parametrize("command", [("list", "-n", "5000"), ("list", "-n", "5000", "--json"), ("export",)])
+def test_output_that_is_closed_early_is_no_error(tmp_path: Path, command: tuple[str, ...]) -> None:
+    data = tmp_path / "data"
+    assert done(start("import", history(tmp_path / "history.jsonl", 5_000), data=data)).returncode == 0
+    process = start(*command, data=data)
+    assert process.stdout is not None
+    assert process.stdout.read(1) != ""
+    process.stdout.close()
+    process.stdout = None
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, "Error" in told, "Exception" in told) == (0, False, False), told
+
+
+def test_a_megabyte_is_remembered_and_found(run: Run) -> None:
+    text = " ".join(f"word{n}" for n in range(110_000)) + " and the zanzibar clause"
+    assert len(text) > 1_000_000
+    said = run("remember", "-", "--json", input=text)
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)["added"][0]["text"] == text
+    found = run("recall", "zanzibar clause", "--json")
+    best = json.loads(found.stdout)["results"][0]
+    assert best["text"] == text
+    assert "zanzibar clause" in best["excerpt"]
+
+
+@pytest.mark.parametrize("text", ["harbour 我们 calm " * 70_000, "".join(map(str, range(200_000)))], ids=len)
+def test_a_megabyte_can_be_asked(run: Run, text: str) -> None:
+    assert run("remember", "The harbour was calm").returncode == 0
+    asked = run("recall", "-", "--json", input=text, timeout=30)
+    assert (asked.returncode, is_clean(asked)) in ((0, True), (1, True)), asked.stderr
+
+
+@pytest.mark.parametrize("question", ["", " ", '"', "'; drop", "AND OR (", "*", "🙂", "x" * 10_000])
+def test_no_question_crashes(run: Run, question: str) -> None:
+    result = run("recall", "--", question, input="")
+    assert (result.returncode in (0, 1, 2), is_clean(result)) == (True, True), result.stderr
