@@ -1,107 +1,219 @@
-"""What `forget --query` means: which thing a person names, and which memories name it."""
+"""What `forget --query` means: the thing that is asked about, and whether a memory names it."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
+from unicodedata import normalize
 
 from memcli.errors import UsageError
-
-# Scripts written without spaces: a word of them is found wherever it stands.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
-
-# What frames the thing and is not the thing, taken off the front and the end again and again.
-_FRONT = re.compile(
-    r"""(?:
-      please | kindly | could\ you | can\ you | now
-    | (?:forget|erase|delete|remove|drop|wipe|clear) | get\ rid\ of
-    | everything | anything | all(?:\ of)?(?:\ (?:the|my|our))?\ (?:memories|things|messages|facts|notes|information)
-    | all | whatever | memories | things
-    | what(?:ever)? | that | which
-    | (?:i|we|you)(?:\ have|'ve)?(?:\ ever)? | have | has | had
-    | (?:said|told|mentioned|wrote|written|know|knew|remember|remembered|stored|learned|learnt|talked|spoke)
-      (?:\ (?:you|me|us))?
-    | about | regarding | concerning | related\ to | to\ do\ with | of | on | with
-    | is | are | was | were
-    )\b\s*""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_BARE_FRAME = re.compile(
-    r"(?:my|our|the|me|us|you|it|them|this|that|these|those|everything|anything|all)", re.IGNORECASE
-)
-_FRONT_ZH = re.compile(
-    "请|麻烦|帮我|把|将|"
-    "忘掉|忘记|忘了|删除|删掉|清除|抹掉|移除|去掉|"
-    "(?:我|咱们|我们)(?:之前|以前|曾经|刚才)?(?:跟你|对你|和你)?(?:说过|说|提过|提到|讲过|告诉过?你)的?|"
-    "所有的?|全部的?|一切|任何|"
-    "关于|有关|跟|和|与|涉及|提到|提及"
-)
-_END_ZH = re.compile(
-    "(?:的|之)?(?:所有|全部|一切|任何|那些)?的?"
-    "(?:事情|事儿|事|东西|内容|信息|记忆|记录|消息|话题|话|资料)|"
-    "的?(?:一切|所有|全部)|(?:有关|相关|无关)的?|都?(?:忘掉|忘了|忘记|删除|删掉)吧?|吧|的"
-)
-_QUOTES = "\"'“”‘’「」『』«»‹› \t\r\n.,;:!?。，、；：！？…"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The thing that a person names, as it is written in the question."""
+    """What a person asks about: a memory is about it when it names one of `terms` (NFKC, none empty)."""
 
-    name: str
+    terms: tuple[str, ...]
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Words that frame the question and name nothing, stripped from its ends.
+_FRAME = _set(
+    """please kindly can could would you i we me us like i'd i'll i've want need let's to just now
+    forget delete erase remove drop wipe clear purge discard unlearn
+    everything anything all any every each whatever whichever something things thing stuff what which that who
+    whom where when how there memory memories note notes information info data details facts record records
+    entry entries mention mentions mentioning mentioned
+    ever already previously told tell said say saying mentioned shared share wrote written know known remember
+    remembered have has had stored saved learned learnt got is was are were
+    about regarding concerning related relating relates relate connected linked involving involve involves
+    on of with do does from in for
+    my our the a an his her their your this these those
+    alles über vergiss lösche was ich mein meine meinen tout tous toute ce que sur concernant oublie efface
+    mon ma mes todo todos lo sobre olvida borra acerca mi mis"""
+)
+_FRAME_AFTER = _set(
+    """please now stuff things thing memory memories information info data details too anymore completely
+    forever entirely again at all related"""
+)
+_PRONOUNS = _set(
+    """i me myself you yourself he him she her it they them we us ourselves mine this that these those
+    我 我们 你 你们 他 她 它 他们 她们 自己"""
+)
+_TOLD = (
+    r"(?i)\s(?:(?:that|which|what)\s)?(?:i|we|you)(?:'ve|\shave)?\s(?:ever\s)?(?:told|said|mentioned|shared|wrote|know"
+    r"|remember|saved|stored)(?:\s(?:to|with))?(?:\syou|\sme)?$"
+)
+
+# "my ex-partner Corin" is Corin; "the red BMW" stays whole: only these are known to stand beside a name.
+_ROLES = (
+    r"(?i)(?:ex|ex-\w+|old|former|late|new|best|dear|good|big|little|older|younger|eldest|youngest|step\w+|grand\w+"
+    r"|\w+-in-law|friend|friends|partner|wife|husband|girlfriend|boyfriend|fiancée?|spouse|brother|sister|mother"
+    r"|father|mum|mom|dad|son|daughter|cousin|uncle|aunt|nephew|niece|boss|manager|colleague|co-?worker|teammate"
+    r"|neighbou?r|flatmate|roommate|landlord|landlady|teacher|tutor|doctor|dentist|therapist|client|customer|dog"
+    r"|cat|puppy|kitten|horse|rabbit|company|employer|project|app|school|work)(?:'s)?"
+)
+
+_ZH_ROLE = (
+    "前?(?:男朋友|女朋友|男友|女友|妻子?|丈夫|夫|任|同事|老板|室友)|朋友|同学|同桌|邻居|房东|上司|领导|客户|老师|医生|老公|老婆"
+    "|弟弟|哥哥|姐姐|妹妹|儿子|女儿|表[哥弟姐妹]|堂[哥弟姐妹]|公司|项目"
+)
+_ZH_ALL = "所有|全部|一切|任何"
+_ZH_WHAT = "事情|事儿|事|内容|信息|记忆|东西|资料|话|记录|情况|对话|消息|数据"
+_ZH_FORGET = "忘[掉记了]|删[除掉了]|清[除空]|抹[掉去]|移除|去掉"
+_ZH_BEFORE = (
+    rf"(?:(?:请你?|麻烦你?|帮我|给我)(?=把|将|帮|{_ZH_FORGET})|[把将](?=.*(?:{_ZH_FORGET}))"
+    rf"|{_ZH_FORGET}|{_ZH_ALL}"
+    r"|我(?:曾经?|以前|之前)?[和跟对向]?你?(?:说|讲|提|告诉|聊)[过到及]*你?的?"
+    r"|关于|有关|涉及到?|提到过?|提及|我们?的|我(?=[爸妈爷奶叔姑舅姨哥弟姐妹])|那些|这些|(?<=.)的|\s)+"
+)
+_ZH_AFTER = (
+    rf"(?:(?:有关|相关)的?|的?(?:{_ZH_ALL})的?(?:{_ZH_WHAT})?|的(?:{_ZH_WHAT})|都|给我"
+    rf"|{_ZH_FORGET}|[吧了的]|\s)+$"
+)
+_ZH_WITH = r"[和跟与同](.+?)(?:有关|相关)"
+_ZH_OWN = rf"(?:我们?的?)?(?:{_ZH_ROLE})(?=..)"
+_JA_AFTER = r"(?:に関する|に関して|についての|について|のこと)(?:すべて|全て|全部|こと|事|記憶|情報|もの|の|を|は|忘れて|削除して|消して|ください)*$"
+_KO_AFTER = r"에\s?(?:대한|대해|관한)\s?(?:모든|전부|것|기억|정보|을|를|잊어|삭제해|줘|주세요|\s)*$"
+
+# Scripts written without spaces, and Hangul, whose particles stick to the name.
+_RUNNING = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"  # kana, Han, Hangul
+)
+_LETTER = rf"[^\W{_RUNNING}]"
+_RUNNING_TEXT = f"[{_RUNNING}]"
+
+_QUOTED = r"[\"“”「『《](.+?)[\"“”」』》]"
+_EDGES = " \t\r\n.,;:!?。，、；：！？…()（）\"'“”‘’「」『』《》"
 
 
 def subject_of(query: str) -> Subject:
-    """What a question like "everything about Corin" or "忘掉关于小李的所有事情" is about.
+    """What "everything about Corin" or "忘掉关于小李的一切" asks about: Corin, 小李.
+
+    What stands in quotation marks is taken as it is. Several names ("Corin and Dorian") are several terms.
 
     Raises:
-        UsageError: it names nothing.
+        UsageError: the question names nothing ("everything", "全部").
     """
-    asked = unicodedata.normalize("NFKC", query).strip(_QUOTES)
-    name = _unframed_zh(asked) if _UNSPACED_CHAR.search(asked) else _unframed(asked)
-    if not any(char.isalnum() for char in name) or _BARE_FRAME.fullmatch(name):
-        raise UsageError(f"{query!r} names nothing to forget", "name a person or a thing, or use --all")
-    return Subject(name)
-
-
-def _unframed(asked: str) -> str:
-    before = None
-    while before != asked:
-        before = asked
-        asked = _FRONT.sub("", asked, count=1).strip(_QUOTES) if _FRONT.match(asked) else asked
-    return re.sub(r"^(?:the|my|our)\s+", "", asked, flags=re.IGNORECASE)
-
-
-def _unframed_zh(asked: str) -> str:
-    before = None
-    while before != asked:
-        before = asked
-        if front := _FRONT_ZH.match(asked):
-            asked = asked[front.end() :].strip(_QUOTES)
-        ends = [end for end in _END_ZH.finditer(asked) if end.end() == len(asked)]
-        if ends:
-            asked = asked[: ends[0].start()].strip(_QUOTES)
-    return asked
+    folded = _fold(query)
+    quoted = re.findall(_QUOTED, folded)
+    terms = quoted or [_named(_without_frame(part.split())) for part in _split(_unframed(folded))]
+    terms = [term.strip() for term in terms if re.search(r"\w", term) and term.lower() not in _PRONOUNS]
+    if not terms:
+        raise UsageError(
+            f"Nothing is named in {query.strip()!r}" if query.strip() else "The question is empty",
+            "name a person or a thing (--query Corin), or say --all to forget everything",
+        )
+    return Subject(tuple(dict.fromkeys(terms)))
 
 
 def names(subject: Subject, text: str) -> bool:
-    """Whether a memory names the thing: on word boundaries, a capitalised name with its case.
+    """Whether `text` names the subject: a phrase of whole words, a capitalised word with its case.
 
-    In scripts without spaces the literal string counts. A plural or a possessive of the last word
-    counts too; what only means the same does not.
+    The last word may carry a possessive, or a plural where it is lower-case. In scripts without spaces the
+    literal string is enough.
     """
-    return _pattern(subject).search(unicodedata.normalize("NFKC", text)) is not None
+    return _pattern(subject).search(_fold(text)) is not None
 
 
+def needle(subject: Subject) -> str:
+    """The words a keyword index can be searched with for what `names` may accept."""
+    return " ".join(subject.terms)
+
+
+def _fold(text: str) -> str:
+    return normalize("NFKC", text).replace("’", "'").replace("‘", "'")
+
+
+# --- from the question to its terms ---------------------------------------------------------------
+
+
+def _unframed(query: str) -> str:
+    text = query.strip(_EDGES)
+    if re.search(_RUNNING_TEXT, text):
+        text = _without_running_frame(text)
+    return re.sub(_TOLD, "", text)
+
+
+def _without_running_frame(text: str) -> str:
+    text = re.sub(_KO_AFTER, "", re.sub(_JA_AFTER, "", text))
+    if before := re.match(_ZH_BEFORE, text):
+        text = text[before.end() :]
+    text = with_it[1] if (with_it := re.match(_ZH_WITH, text)) else re.sub(_ZH_AFTER, "", text)
+    if re.fullmatch(_ZH_WHAT, text):
+        return ""
+    return text[own.end() :] if (own := re.match(_ZH_OWN, text)) else text
+
+
+def _without_frame(words: list[str]) -> list[str]:
+    start, end = 0, len(words)
+    while start < end and _is_frame(words[start], first=start == 0):
+        start += 1
+    while start < end and words[end - 1].strip(_EDGES) in _FRAME_AFTER:
+        end -= 1
+    return words[start:end]
+
+
+def _is_frame(word: str, *, first: bool) -> bool:
+    bare = word.strip(_EDGES)
+    if _is_capitalised(bare) and not first and not re.match("I(?:'|$)", bare):
+        return False
+    return bare.lower() in _FRAME or not bare
+
+
+def _named(words: list[str]) -> str:
+    """The phrase that is left, or only the name in it where a known role stands before: "my dog Rex"."""
+    name = next((index for index, word in enumerate(words) if _is_capitalised(word)), 0)
+    roles = [word.strip(_EDGES) for word in words[:name]]
+    if all(re.fullmatch(_ROLES, role) for role in roles):
+        words = words[name:]
+    text = " ".join(words).strip(_EDGES)
+    return re.sub("'s?$|-related$", "", text)
+
+
+def _split(text: str) -> list[str]:
+    """Several names, if all are names: "salt and pepper" is one thing."""
+    parts = [
+        part.strip(_EDGES)
+        for part in re.split(r",\s*(?:and\s)?|\s(?:and|or|&|und|et|y)\s|、|[和与跟](?=..)", text)
+    ]
+    if all(_is_capitalised(part) or (len(part) > 1 and re.match(_RUNNING_TEXT, part)) for part in parts):
+        return parts
+    return [text]
+
+
+def _is_capitalised(word: str) -> bool:
+    return any(map(str.isupper, word))
+
+
+# --- from the terms to a pattern ------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
 def _pattern(subject: Subject) -> re.Pattern[str]:
-    words = subject.name.split()
-    middle = r"[\s\-]+".join(re.escape(word) for word in words)
-    starts_spaced = not _UNSPACED_CHAR.match(subject.name[0]) and subject.name[0].isalnum()
-    ends_spaced = not _UNSPACED_CHAR.match(subject.name[-1]) and subject.name[-1].isalnum()
-    # A letter of a script without spaces beside it is a boundary: "在Lisbon的" names Lisbon.
-    front = rf"(?<![^\W{_UNSPACED}])" if starts_spaced else ""
-    end = rf"(?:'s|’s|s|es)?(?![^\W{_UNSPACED}])" if ends_spaced else ""
-    has_capital = any(char.isupper() for char in subject.name)
-    return re.compile(front + middle + end, 0 if has_capital else re.IGNORECASE)
+    return re.compile("|".join(map(_term_pattern, subject.terms)))
+
+
+def _term_pattern(term: str) -> str:
+    words = term.split()
+    phrase = r"[\s_-]+".join(map(_word_pattern, words))
+    if re.match(_LETTER, term):
+        phrase = rf"(?<!{_LETTER}){_not_joined(words[0], '(?<!{}-)')}{phrase}"
+    if re.search(f"{_LETTER}$", term):
+        ending = "'s?" if _is_capitalised(words[-1]) else "'s?|e?s'?"
+        phrase = rf"{phrase}(?:{ending})?(?!{_LETTER}){_not_joined(words[-1], '(?!-[A-Z])')}"
+    return phrase
+
+
+def _not_joined(word: str, edge: str) -> str:
+    # "Luc" is not Jean-Luc, nor "Anna" Anna-Maria.
+    return edge.format(_LETTER) if _is_capitalised(word) else ""
+
+
+def _word_pattern(word: str) -> str:
+    return re.escape(word) if _is_capitalised(word) else f"(?i:{re.escape(word)})"

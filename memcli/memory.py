@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -124,6 +124,7 @@ class Memory:
     clock: Callable[[], Millis]
     notice: Callable[[str], None] = _silent
     _embedder: Picked | None = field(default=None, init=False)
+    _side: tuple[int, Side] | None = field(default=None, init=False)
     _later: list[Callable[[], None]] = field(default_factory=list, init=False)
 
     # --- remember ---------------------------------------------------------------------------------
@@ -175,15 +176,17 @@ class Memory:
     def recall(self, query: Query) -> Recalled:
         """The memories that answer a question, best first."""
         began = time.perf_counter()
+        generation = self._generation()
         hits, _, degraded = self._search(query)
         found = tuple(hit for hit in hits if hit.score >= query.min_score)[: query.k]
         took_ms = round((time.perf_counter() - began) * 1000)
-        self._note_recall([hit.record.id for hit in found], took_ms=took_ms, tokens=0)
+        self._note_recall([hit.record.id for hit in found], generation, took_ms=took_ms, tokens=0)
         return Recalled(hits=found, degraded=degraded, took_ms=took_ms)
 
     def block(self, query: Query, *, budget_tokens: int, allow_private: bool = True) -> Block:
         """What would be put into a prompt for this question: P0 always, the rest when it answers."""
         began = time.perf_counter()
+        generation = self._generation()
         current = replace(query, filters=replace(query.filters, current=True))
         hits, candidates, _ = self._search(current)
         answering = rank.relevant(query.text, hits, candidates)[: query.k]
@@ -199,7 +202,9 @@ class Memory:
             now=query.now,
         )
         took_ms = round((time.perf_counter() - began) * 1000)
-        self._note_recall([hit.record.id for hit in block.hits], took_ms=took_ms, tokens=block.tokens)
+        self._note_recall(
+            [hit.record.id for hit in block.hits], generation, took_ms=took_ms, tokens=block.tokens
+        )
         return block
 
     def _search(self, query: Query) -> tuple[list[Hit], list[Candidate], str | None]:
@@ -237,12 +242,15 @@ class Memory:
         except ModelError as error:
             return None, f"{error.message}: only keywords were asked"
 
-    def _note_recall(self, ids: Sequence[str], *, took_ms: int, tokens: int) -> None:
+    def _note_recall(self, ids: Sequence[str], generation: int, *, took_ms: int, tokens: int) -> None:
+        """Queue the note on a recall that began when the store was of this generation."""
+
         def note() -> None:
             if self._side_path.exists():
-                side = Side(self._side_path, writable=True)
-                side.note_recall(ids, at=self.clock(), took_ms=took_ms, tokens=tokens)
-                side.close()
+                with closing(Side(self._side_path, writable=True)) as side:
+                    # An erase has gone by since: nothing may bring an erased id back.
+                    known = ids if side.generation() == generation else ()
+                    side.note_recall(known, hits=len(ids), at=self.clock(), took_ms=took_ms, tokens=tokens)
 
         self._later.append(note)
 
@@ -438,7 +446,7 @@ class Memory:
 
     def _related(self, subject: Subject, chosen: Sequence[Record], *, now: Millis) -> Sequence[Record]:
         taken = {record.id for record in chosen}
-        text = subject.name
+        text = " ".join(subject.terms)
         hits, candidates, _ = self._search(Query(text, now=now))
         return [hit.record for hit in rank.relevant(text, hits, candidates) if hit.record.id not in taken][
             :_RELATED
@@ -584,7 +592,26 @@ class Memory:
         return self.place.directory / "side.db"
 
     def _read_side(self) -> Side | None:
-        return Side(self._side_path, writable=False) if self._side_path.exists() else None
+        """The side store for reading, opened once as long as it is the same file."""
+        try:
+            file = self._side_path.stat().st_ino
+        except FileNotFoundError:
+            self.close()
+            return None
+        if self._side is None or self._side[0] != file:
+            self.close()
+            self._side = (file, Side(self._side_path, writable=False))
+        return self._side[1]
+
+    def close(self) -> None:
+        """Let go of what is open; the next method opens it again."""
+        if self._side is not None:
+            self._side[1].close()
+            self._side = None
+
+    def _generation(self) -> int:
+        side = self._read_side()
+        return side.generation() if side else 0
 
     def read(self) -> LanceStore:
         """The store for reading; one that was never made is an empty one."""

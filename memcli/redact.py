@@ -26,10 +26,12 @@ class Secret:
     sample: str
 
 
+_regex = cache(re.compile)  # compiled when first needed: all of them would cost each start 50 ms
+
+
 # --- checks: what looks like a secret, and is it one? ---------------------------------------------
 
-_ORDINARY = re.compile(
-    r"""(?xai)
+_ORDINARY = r"""(?xai)
     [0-9]{1,3} (?: [-~+] [0-9]{0,3} )?                              # "at least 8", "8-16"
     | v? [0-9]+ (?: \.[0-9x]+ )+                                    # versions
     | [0-9]+ (?: % | st | nd | rd | th | x | -? (?: bit | char | digit | day | word | letter ) [a-z-]* )
@@ -41,26 +43,30 @@ _ORDINARY = re.compile(
     | [\w.]+ [(\[] .*                                               # code: a call, an index, a field
     | (?: self | this | req | request | body | user | data | config | settings | process | os | env
         | args | params | options | props | state | form | auth | ctx | event | app | cfg | opts ) \. .*
-    """
-)
+"""
 
-_COMMON_WORDS = frozenset(
-    """a about again all almost already also always an and any anything are as at back bad base be been
-    before being better blank bool boring both broken bytes by case characters clear common complex correct
-    crap different difficult due easy either empty enough even every everything fake fine first for from
-    function garbage gone good great hard he here hers hidden his how i if important in incorrect insecure
-    int invalid is it its just key kept known last letters like lion long lost mandatory maybe mine missing
-    more most my name necessary needed never new no none not nothing now null number numbers object of off ok
-    okay old on one only optional or our out over own password passwords plain pretty private public quite
-    random really reset right safe same saved secret secure sent set short shown simple so some something somewhere
-    somehow still str stolen strict string strong such taken terrible text that the theirs then there these
-    they this those to token too true undefined under unique unknown unsafe until up user username users
-    valid value very visible wait was way weak what when where which who why will with without word words
-    wrong yes yet you your yours false any auto back-up case-sensitive written awful horrible useless
-    outdated obsolete longer shorter stronger weaker""".split()
-)
+_COMMON = """
+a about again all almost already also always an and any anything are as at auto awful back back-up
+bad base be been before being better blank bool boring both broken by bytes case case-sensitive
+characters clear common complex correct crap current dead default different difficult down due dumb
+dynamic easily easy either empty enough even every everything everywhere expiring fake false fine
+first fixed for from fun function funny garbage gibberish gone good great hard he here hers hidden
+his horrible how i if important in incorrect insecure int invalid is it its just kept key known last
+letters like lion loading long longer lost mandatory maybe mine missing monday more most my name
+necessary needed never new next nice no nobody none nonsense not nothing now null number numbers
+object obsolete of off ok okay old on one only optional or our ours out outdated over own password
+passwords pending permanent personal plain pointless pretty previous private problem public quite
+random really reset right safe same saved secret secure sensitive sent set shared short short-lived
+shorter shown simple so some somebody somehow something somewhere static still stolen str strict
+string strong stronger stuck such taken temporary terrible text that the theirs then there these
+they this those to today token tomorrow too tricky true tuesday ugly undefined under unique unknown
+unsafe until up useless user username users valid value very visible wait was way weak weaker what
+when where which who why will with without wonderful word words written wrong yes yesterday yet you
+your yours
+"""
+_COMMON_WORDS = frozenset(_COMMON.split())
 
-_PARTICIPLE = re.compile(r"[a-z'’-]+(?:ed|ing|able|ible|ive|ful|less|ous|ly|ent|ical)", re.IGNORECASE)
+_PARTICIPLE = "(?i)[a-z'’-]+(?:ed|ing|able|ible|ive|ful|less|ous|ly|ent|ical)"
 
 _FUNCTION_WORDS = _COMMON_WORDS - {"old", "own", "word", "case", "base", "lion", "off", "one", "way", "wait"}
 
@@ -72,14 +78,14 @@ def _is_plain(value: str) -> bool:
 def _is_odd(value: str) -> bool:
     """Not a word, not a version, a path, a percentage or anything else that prose is made of."""
     value = value.rstrip("!")
-    if _ORDINARY.fullmatch(value) or sum(map(str.isalnum, value)) < 3:
+    if _regex(_ORDINARY).fullmatch(value) or sum(map(str.isalnum, value)) < 3:
         return False
     return not _is_plain(value) or bool(re.fullmatch(r"[A-Za-z]*[a-z][A-Z][A-Za-z]*", value))
 
 
 def _is_uncommon(value: str) -> bool:
     """A word that says nothing about a password: "sunshine" is one, "wrong" is none."""
-    return len(value) > 2 and value.lower() not in _COMMON_WORDS and not _PARTICIPLE.fullmatch(value)
+    return len(value) > 2 and value.lower() not in _COMMON_WORDS and not _regex(_PARTICIPLE).fullmatch(value)
 
 
 def _is_value(value: str) -> bool:
@@ -87,7 +93,7 @@ def _is_value(value: str) -> bool:
     words = value.split()
     if len(words) > 1:
         return not any(word.lower().strip(".,:;!?") in _COMMON_WORDS for word in words)
-    return not _ORDINARY.fullmatch(value) and value.lower() not in _COMMON_WORDS
+    return not _regex(_ORDINARY).fullmatch(value) and value.lower() not in _COMMON_WORDS
 
 
 def _is_strong(value: str) -> bool:
@@ -97,7 +103,8 @@ def _is_strong(value: str) -> bool:
         return digits >= 6
     letters = sum(map(str.isalpha, value))
     symbols = len(value) - letters - digits - value.count("-") - value.count(".")
-    return _is_odd(value) and letters > 0 and digits > 0 and (symbols > 0 or (digits > 1 and len(value) >= 8))
+    mixed = symbols > 0 or (digits > 1 and len(value) >= 8) or not (value.islower() or value.isupper())
+    return _is_odd(value) and letters > 0 and digits > 0 and mixed and len(value) >= 6
 
 
 def _has_run(value: str, length: int) -> bool:
@@ -106,11 +113,11 @@ def _has_run(value: str, length: int) -> bool:
 
 
 def _is_key(value: str) -> bool:
-    return _has_run(value, 8) and not _ORDINARY.fullmatch(value)
+    return _has_run(value, 8) and not _regex(_ORDINARY).fullmatch(value)
 
 
 def _is_token(value: str) -> bool:
-    return _has_run(value, 6) and not _ORDINARY.fullmatch(value)
+    return _has_run(value, 6) and not _regex(_ORDINARY).fullmatch(value)
 
 
 def _is_long_key(value: str) -> bool:
@@ -140,8 +147,7 @@ def _is_phrase(value: str) -> bool:
     return not _FUNCTION_WORDS & set(re.split("[ ,-]+", value.lower()))
 
 
-_CARD_PREFIX = re.compile(
-    r"""(?x)
+_CARD_PREFIX = r"""(?x)
     4 (?: [0-9]{12} | [0-9]{15} | [0-9]{18} )                                           # Visa
     | (?: 5[1-5] | 222[1-9] | 22[3-9][0-9] | 2[3-6][0-9]{2} | 27[01][0-9] | 2720 ) [0-9]*   # Mastercard
     | 3[47] [0-9]{13}                                                                   # American Express
@@ -149,14 +155,13 @@ _CARD_PREFIX = re.compile(
     | (?: 6011 | 64[4-9] | 65 | 352[89] | 35[3-8][0-9] ) [0-9]*                         # Discover, JCB
     | (?: 62 | 81 | 9558 | 220[0-4] ) [0-9]*                                            # UnionPay, Mir
     | (?: 50[0-9] | 5[678] | 6304 | 67 ) [0-9]*                                         # Maestro
-    """
-)
+"""
 _CARD_LENGTH = {"2": {16, 19}, "3": {14, 15, 16, 19}, "4": {13, 16, 19}, "5": {16, 19}, "6": {16, 17, 18, 19}}
 
 
 def _is_card(value: str) -> bool:
     digits = re.sub("[^0-9]", "", value)
-    if len(digits) not in _CARD_LENGTH.get(digits[0], {16, 19}) or not _CARD_PREFIX.fullmatch(digits):
+    if len(digits) not in _CARD_LENGTH.get(digits[0], {16, 19}) or not _regex(_CARD_PREFIX).fullmatch(digits):
         return False
     from stdnum import ean, luhn
 
@@ -202,7 +207,7 @@ def _prefixed(prefix: str, body: str, least: int) -> Secret:
     # The prefix stands first and its left edge is looked at afterwards: a literal start is what makes
     # the search of `re` fast. The digit tells "sk-learn-contrib" and "your-key-goes-here" from keys.
     start = re.escape(prefix)
-    pattern = rf"{start}(?<![A-Za-z0-9]{start})(?=[A-Za-z_-]{{0,40}}[0-9]){body}{{{least},}}"
+    pattern = rf"{start}(?<![A-Za-z0-9\0]{start})(?=[A-Za-z_-]{{0,40}}[0-9]){body}{{{least},}}"
     return Secret("api-key", pattern, None, f"use ‹{prefix}{_FILL[body][: max(least, 32)]}› there")
 
 
@@ -244,38 +249,40 @@ KEYS: tuple[Secret, ...] = (
         r"(?as)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?!-----BEGIN).){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
         None,
-        "it is ‹-----BEGIN RSA " + f"PRIVATE KEY-----\n{_SOME}\n{_SOME[:9]}=\n-----END RSA PRIVATE KEY-----› ok",
+        "it is ‹-----BEGIN RSA "
+        + f"PRIVATE KEY-----\n{_SOME}\n{_SOME[:9]}=\n-----END RSA PRIVATE KEY-----› ok",
     ),
     Secret(  # cut off before its end: the lines of Base64 that follow
         "private-key",
         r"(?a)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?:\s|\\[rn])++(?:[A-Za-z0-9+/=]{20,}+|[A-Z][A-Za-z-]{2,30}:[^\n\\]{1,80}))++"
-        r"(?:(?:\n|\\n)[A-Za-z0-9+/]{1,76}={0,2}(?=\s|\\|$))?",
+        r"(?:(?:\n|\\n)[A-Za-z0-9+/]{1,76}={0,2}(?=\s*?\n|\\|[\"']|\s*\Z))?",
         None,
         "cut: ‹-----BEGIN OPENSSH " + f"PRIVATE KEY-----\\n{_FILL[_ALNUM]}\\n{_FILL[_ALNUM]}› and so on",
     ),
     Secret(
         "private-key",
-        r"(?a)Private-Lines: [0-9]{1,3}\s+(?P<secret>(?:[A-Za-z0-9+/=]{20,}+(?:\n(?=[A-Za-z0-9+/=]{20}))?)++)",
+        r"(?a)Private-Lines: [0-9]{1,3}\s+"
+        r"(?P<secret>(?:[A-Za-z0-9+/=]{20,}+(?:\n(?=[A-Za-z0-9+/=]{20}))?)++)",
         None,
         f"Private-Lines: 1\n‹{_FILL[_ALNUM]}›",
     ),
     Secret(
         "jwt",
-        r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{1,}){0,3}",
+        r"eyJ(?<![A-Za-z0-9\0]eyJ)[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{1,}){0,3}",
         None,
         "it says ‹ey" + f"JhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ3cmVuIn0.{_SOME}› to the server",
     ),
     *_expand(_PREFIXES),
     Secret(
         "api-key",
-        r"sk-(?<![A-Za-z0-9]sk-)(?:[a-z0-9]{1,12}-){0,3}(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{16,}[A-Za-z0-9_-]*",
+        r"sk-(?<![A-Za-z0-9\0]sk-)(?:[a-z0-9]{1,12}-){0,3}(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{16,}[A-Za-z0-9_-]*",
         None,
         f"OpenAI says ‹sk-{_FILL[_ALNUM]}› is ours",
     ),
     Secret(
         "api-key",
-        r"SG\.(?<![A-Za-z0-9]SG\.)[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+        r"SG\.(?<![A-Za-z0-9\0]SG\.)[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
         None,
         f"mail goes with ‹SG.{_SOME[:22]}.{_SOME}› now",
     ),
@@ -293,19 +300,19 @@ KEYS: tuple[Secret, ...] = (
     ),
     Secret(  # Telegram
         "api-key",
-        r"[0-9](?<![A-Za-z0-9].)[0-9]{7,9}:[A-Za-z0-9_-]{33,36}(?![A-Za-z0-9_-])",
+        r"[0-9](?<![A-Za-z0-9\0].)[0-9]{7,9}:[A-Za-z0-9_-]{33,36}(?![A-Za-z0-9_\0-])",
         None,
         f"the bot is ‹123456789:AA{_SOME[:33]}› on Telegram",
     ),
     Secret(  # Discord
         "api-key",
-        r"[MNO](?<![A-Za-z0-9].)[A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])",
+        r"[MNO](?<![A-Za-z0-9\0].)[A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_\0-])",
         None,
         f"the bot is ‹MT{_SOME[:22]}.G{_SOME[:5]}.{_SOME[:27]}› on Discord",
     ),
     Secret(  # Mailchimp
         "api-key",
-        r"[0-9a-f](?<![A-Za-z0-9].)[0-9a-f]{31}-us[0-9]{1,2}(?![0-9])",
+        r"[0-9a-f](?<![A-Za-z0-9\0].)[0-9a-f]{31}-us[0-9]{1,2}(?![0-9\0])",
         None,
         f"letters go with ‹{_FILL[_HEX][:32]}-us14› now",
     ),
@@ -325,16 +332,29 @@ ADDRESSES: tuple[Secret, ...] = (
 
 # Not inside a longer number, a decimal, an identifier, a UUID or a telephone number.
 # (The digit comes before its look-behinds: a start that is one of few characters makes `re` fast.)
-_FIRST = r"[0-9](?<![A-Za-z0-9_+].)(?<![0-9]\..)(?<![0-9A-Fa-f]-.)"
-_ENDS = r"(?![A-Za-z0-9_])(?!\.[0-9])"
+_FIRST = r"[0-9](?<![A-Za-z0-9_+\0].)(?<![0-9\0]\..)(?<![0-9A-Fa-f\0]-.)"
+_ENDS = r"(?![A-Za-z0-9_\0])(?!\.[0-9\0])"
 _GAP = "[ .-]"
 
 NUMBERS: tuple[Secret, ...] = (
     Secret(
         "national-id",
-        rf"{_FIRST}(?<=[1-68])[0-9]{{5}}{_GAP}?(?:19|20)[0-9]{{6}}{_GAP}?[0-9]{{3}}[0-9Xx](?![A-Za-z0-9_])",
+        rf"{_FIRST}(?<=[1-68])[0-9]{{5}}{_GAP}?(?:19|20)[0-9]{{6}}{_GAP}?[0-9]{{3}}[0-9Xx](?![A-Za-z0-9_\0])",
         _is_resident,
         "我的身份证号是‹110105" + "19491231002X›，签证要用",
+    ),
+    Secret(
+        "iban",
+        r"[A-Z]{2}[0-9]{2}(?<![A-Za-z0-9\0]....)(?:[ -]?[A-Z0-9]{4}){2,7}"
+        r"(?:[ -]?[A-Z0-9]{1,3})?(?![A-Z0-9\0])",
+        _is_iban,
+        "pay to ‹DE89 3704 0044 " + "0532 0130 00› by Friday",
+    ),
+    Secret(
+        "iban",
+        r"[A-Z]{2}[0-9]{2}(?<![A-Za-z0-9\0]....)(?:[ -]?[A-Z0-9]{4}){2,7}(?![A-Z0-9\0])",
+        _is_iban,
+        "pay to ‹ES91 2100 0418 " + "4502 0005 1332› or so",
     ),
     Secret(
         "card-number",
@@ -344,7 +364,7 @@ NUMBERS: tuple[Secret, ...] = (
     ),
     Secret(
         "card-number",
-        rf"{_FIRST}(?<![0-9]{{4}}{_GAP}.)[0-9]{{3}}(?:{_GAP}[0-9]{{4}}){{3}}{_ENDS}(?!{_GAP}[0-9]{{4}})",
+        rf"{_FIRST}[0-9]{{3}}(?:{_GAP}[0-9]{{4}}){{3}}{_ENDS}",
         _is_card,
         "my card is ‹4111 1111 " + "1111 1111› 12/27",
     ),
@@ -355,20 +375,8 @@ NUMBERS: tuple[Secret, ...] = (
         "my card is ‹3782-822463-" + "10005›, thanks",
     ),
     Secret(
-        "iban",
-        r"[A-Z]{2}[0-9]{2}(?<![A-Za-z0-9]....)(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?(?![A-Z0-9])",
-        _is_iban,
-        "pay to ‹DE89 3704 0044 " + "0532 0130 00› by Friday",
-    ),
-    Secret(
-        "iban",
-        r"[A-Z]{2}[0-9]{2}(?<![A-Za-z0-9]....)(?:[ -]?[A-Z0-9]{4}){2,7}(?![A-Z0-9])",
-        _is_iban,
-        "pay to ‹ES91 2100 0418 " + "4502 0005 1332› or so",
-    ),
-    Secret(
         "ssn",
-        r"[0-9]{3}(?<![A-Za-z0-9_-]...)-[0-9]{2}-[0-9]{4}(?![A-Za-z0-9_-])",
+        r"[0-9]{3}(?<![A-Za-z0-9_\0-]...)-[0-9]{2}-[0-9]{4}(?![A-Za-z0-9_\0-])",
         _is_ssn,
         "I am ‹536-90" + "-4399› to the state",
     ),
@@ -383,18 +391,20 @@ def _after(words: str, *gaps: str) -> str:
     return "(?:" + "|".join(f"(?<={word}{gap})" for word in words.split() for gap in gaps) + ")"
 
 
-_PASSWORD = (
+_PASSWORDLIKE = (
     r"(?:pass(?:words?|wd|phrases?|codes?)|pass[ -](?:word|phrase|code)|pwd|passwor[dt]|kennwort|contraseña"
     r"|mot de passe|senha|пароль|パスワード|密[码碼]|口令|(?<![a-z0-9])(?:pass|pw)(?=[\"']?\s?[:：=]))"
 )
 _OPENS = _after(
     "door gate alarm entry entrance access security unlock lock safe garage keypad verification auth"
-    " authentication login log-in sign-in 2fa mfa sms one-time backup recovery",
+    " authentication login log-in sign-in 2fa mfa sms one-time backup recovery pass",
     "",
     r"\s",
 )
 _CODE = (
-    rf"(?:(?<![a-z0-9_])pin(?:[ -]?(?:code|number|no\.?))?|pass[ -]?code|{_OPENS}(?:pass)?code|combination"
+    rf"(?:(?<![a-z0-9_])pin(?:[ -]?(?:code|number|no\.?)|[码碼])?|{_OPENS}(?:pass)?code|combination"
+    r"|(?<![a-z])code(?=\s(?:for|to|of|on)\s(?:[\w']{1,20}\s){0,3}"
+    r"(?:door|gate|alarm|garage|safe|lock|house|building)\b)"
     r"|(?<![a-z])(?:otp|cvv2?|cvc2?)(?:\scode)?"
     r"|密[码碼]|口令|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码)"
 )
@@ -405,8 +415,10 @@ _GIVES = _after(
     "[ _-]",
 )
 _KEY = rf"(?:(?:{_GIVES}|(?<=[_-]))key|{_GIVES}(?:token|secret)|[密秘私][钥鑰]|令牌)"
-_TOKEN = "(?:secret|token)"
-_PHRASE = rf"(?:{_after('seed recovery backup wallet secret', '[ _-]')}(?:phrase|words)|mnemonic|助[记記][词詞])"
+_TOKENLIKE = "(?:secret|token)"
+_PHRASE = (
+    rf"(?:{_after('seed recovery backup wallet secret', '[ _-]')}(?:phrase|words)|mnemonic|助[记記][词詞])"
+)
 _STAGE = "(?:_(?:prod|dev|test|staging|live|[0-9]{1,2}))?"
 
 # What ties a value to its name: "for the router is", "=", "现在是".
@@ -445,37 +457,38 @@ _CLAUSE_ENDS = r"(?=\s*(?:[.,;!?)\]\"'，。；！？、）”’」](?!\w)|$|\n
 PASSWORDS: tuple[Secret, ...] = (
     Secret(
         "password",
-        rf"(?ai)pass[ -]?phrase{_SAID}{_QUOTE}?(?P<secret>[a-z]{{3,}}(?:[ -][a-z]{{3,}}){{2,9}}){_CLAUSE_ENDS}",
+        rf"(?ai)pass[ -]?phrase{_SAID}{_QUOTE}?"
+        rf"(?P<secret>[a-z]{{3,}}(?:[ -][a-z]{{3,}}){{2,9}}){_CLAUSE_ENDS}",
         _is_phrase,
         "the passphrase is ‹walrus mitten " + "copper lantern›.",
     ),
     Secret(
         "password",
-        rf"(?ai){_PASSWORD}{_STAGE}{_SAID}{_QUOTED}",
+        rf"(?ai){_PASSWORDLIKE}{_STAGE}{_SAID}{_QUOTED}",
         _is_value,
         '{"db_password": "‹let' + 'mein›", "port": 5432}',
     ),
     Secret(
         "password",
-        rf"(?ai){_PASSWORD}{_STAGE}{_EQUALS}{_VALUE}",
+        rf"(?ai){_PASSWORDLIKE}{_STAGE}{_EQUALS}{_VALUE}",
         _is_value,
         "export DB_PASSWORD=‹let" + "mein› in the shell",
     ),
     Secret(
         "password",
-        rf"(?ai){_PASSWORD}{_STAGE}{_SAID}{_QUOTE}?{_VALUE}{_NO_UNIT}",
+        rf"(?ai){_PASSWORDLIKE}{_STAGE}{_SAID}{_QUOTE}?{_VALUE}{_NO_UNIT}",
         _is_odd,
         "my wifi password is ‹Xk9#" + "mQ2v!tRz7› at home",
     ),
     Secret(
         "password",
-        rf"(?ai){_PASSWORD}{_SAID}(?P<secret>[a-z][a-z'’-]+){_CLAUSE_ENDS}",
+        rf"(?ai){_PASSWORDLIKE}{_SAID}(?P<secret>[a-z][a-z'’-]+){_CLAUSE_ENDS}",
         _is_uncommon,
         "the password for the router is ‹sun" + "shine›, as ever",
     ),
     Secret(
         "password",
-        rf"(?ai)(?:{_PASSWORD}(?:\s{{1,2}}|(?<=[码碼令]))|(?<=--)pass(?:word|wd)?\s)\"?{_VALUE}{_NO_UNIT}",
+        rf"(?ai)(?:{_PASSWORDLIKE}(?:\s{{1,2}}|(?<=[码碼令]))|(?<=--)pass(?:word|wd)?\s)\"?{_VALUE}{_NO_UNIT}",
         _is_strong,
         "log in with password ‹Xk9#" + "mQ2v!tRz7› please",
     ),
@@ -513,25 +526,25 @@ TOKENS: tuple[Secret, ...] = (
     ),
     Secret(
         "api-key",
-        rf"(?ai)(?<=[_-]){_TOKEN}{_STAGE}(?:{_EQUALS}{_QUOTE}?|{_SETS}{_QUOTE})(?P<secret>[!-&(-~]{{5,}}[\w=+/-])",
+        rf"(?ai)(?<=[_-]){_TOKENLIKE}{_STAGE}(?:{_EQUALS}{_QUOTE}?|{_SETS}{_QUOTE})(?P<secret>[!-&(-~]{{5,}}[\w=+/-])",
         _is_value,
         "set JWT_SECRET=‹correct" + "horsebattery› in the shell",
     ),
     Secret(
         "api-key",
-        rf"(?ai)(?:{_KEY}{_STAGE}{_SAID}|(?<=-){_TOKEN}[= ]){_QUOTE}?{_OPAQUE % 8}",
+        rf"(?ai)(?:{_KEY}{_STAGE}{_SAID}|(?<=-){_TOKENLIKE}[= ]){_QUOTE}?{_OPAQUE % 8}",
         _is_key,
         "my weather API key is ‹3f9a01c7" + "b2e84d56a0fe› for now",
     ),
     Secret(
         "api-key",
-        rf"(?ai){_TOKEN}{_SETS}{_QUOTE}?{_OPAQUE % 6}",
+        rf"(?ai){_TOKENLIKE}{_SETS}{_QUOTE}?{_OPAQUE % 6}",
         _is_token,
         "token: ‹s3cr3" + "t77› until May",
     ),
     Secret(
         "api-key",
-        rf"(?ai)(?<![a-z0-9])(?:key|{_TOKEN}){_SAID}{_QUOTE}?{_OPAQUE % 16}",
+        rf"(?ai)(?<![a-z0-9])(?:key|{_TOKENLIKE}){_SAID}{_QUOTE}?{_OPAQUE % 16}",
         _is_long_key,
         "the key is ‹Qm3xT9vLk2" + "Zr8YwB6nHd› for now",
     ),
@@ -624,9 +637,9 @@ Span: TypeAlias = tuple[int, int, str]
 """Where a secret starts and ends, and its kind."""
 
 _MARKER = re.compile(r"\[redacted:[a-z-]+\]")
-_TAKEN = "\0"  # stands for what is hidden already; no pattern lets it into a secret
-
-_regex = cache(re.compile)  # compiled when first needed: all of them would cost each start 50 ms
+# Stands for what is hidden already. No pattern lets it into a secret, and beside a key or a number it counts
+# as a letter: else what is glued to a secret would be found only once that is gone, one by one.
+_TAKEN = "\0"
 
 
 class _Folding(dict[int, str]):
@@ -663,47 +676,60 @@ def _spans(text: str) -> list[Span]:
     folded = text if text.isascii() else text.translate(_FOLDED)
     folded = _MARKER.sub(lambda marker: _TAKEN * len(marker[0]), folded)
     spans: list[Span] = []
-    for search, cue, rows in _STEPS:
-        found = search(folded, cue, rows)
+    for search, cues, rows in _STEPS:
+        found = search(folded, cues, rows)
         if found:
-            folded = _replaced(folded, found, lambda span: _TAKEN * (span[1] - span[0]))
+            folded = _blanked(folded, found)
             spans += found
     return spans
 
 
+def _blanked(text: str, spans: list[Span]) -> str:
+    return _replaced(text, spans, lambda span: _TAKEN * (span[1] - span[0]))
+
+
 def _replaced(text: str, spans: list[Span], stand_in: Callable[[Span], str]) -> str:
-    pieces, done = [], 0
+    pieces: list[str] = []
+    done = 0
     for span in sorted(spans):
         pieces += (text[done : span[0]], stand_in(span))
         done = span[1]
     return "".join(pieces) + text[done:]
 
 
-def _anywhere(folded: str, cue: str, rows: tuple[Secret, ...]) -> list[Span]:
-    """Tries each row everywhere, where the text has the cue at all."""
-    spans: list[Span] = []
-    if _regex(cue).search(folded):
-        for row in rows:
-            found = [hit for match in _regex(row.pattern).finditer(folded) for hit in _hit(row, match)]
-            folded = _replaced(folded, found, lambda span: _TAKEN * (span[1] - span[0]))
-            spans += found
-    return spans
+def _anywhere(folded: str, cues: tuple[str, ...], rows: tuple[Secret, ...]) -> list[Span]:
+    """Tries each row everywhere, if the text has one of the words at all."""
+    return _tried(folded, rows) if any(map(folded.__contains__, cues)) else []
 
 
-def _anywhere_in_ascii(folded: str, cue: str, rows: tuple[Secret, ...]) -> list[Span]:
-    # `re` is several times faster on text that is nothing but ASCII.
-    return _anywhere(folded.encode("ascii", "replace").decode("ascii"), cue, rows)
+def _anywhere_in_ascii(folded: str, cues: tuple[str, ...], rows: tuple[Secret, ...]) -> list[Span]:
+    """The same for patterns as cues; `re` is several times faster on text that is nothing but ASCII."""
+    folded = folded.encode("ascii", "replace").decode("ascii")
+    return _tried(folded, rows) if any(_regex(cue).search(folded) for cue in cues) else []
 
 
-def _at_cues(folded: str, cue: str, rows: tuple[Secret, ...]) -> list[Span]:
-    """Tries the rows, the first that hits wins, at each place where the cue is, in any case."""
+def _at_cues(folded: str, cues: tuple[str, ...], rows: tuple[Secret, ...]) -> list[Span]:
+    """Tries the rows, the first that hits wins, wherever one of the words begins, in any case."""
     spans: list[Span] = []
     done = 0
-    for place in _regex(cue).finditer(folded.lower()):
+    lower = folded.lower()
+    if not any(map(lower.__contains__, cues)):
+        return spans
+    for place in _regex("|".join(cues)).finditer(lower):
         start = place.start()
         if start >= done and (hit := _first_hit(folded, start, rows)):
             spans.append(hit)
             done = hit[1]
+    return spans
+
+
+def _tried(folded: str, rows: tuple[Secret, ...]) -> list[Span]:
+    spans: list[Span] = []
+    for row in rows:
+        found = [hit for match in _regex(row.pattern).finditer(folded) for hit in _hit(row, match)]
+        if found:
+            folded = _blanked(folded, found)
+            spans += found
     return spans
 
 
@@ -723,25 +749,31 @@ def _hit(row: Secret, match: re.Match[str]) -> tuple[Span, ...]:
     return ((start, end, row.kind),)
 
 
-# In this order: what one step has taken is gone for those after it. Each alternative of a cue starts with
-# a literal, without which `re` would try all of them at each character.
-_STEPS: tuple[tuple[Callable[[str, str, tuple[Secret, ...]], list[Span]], str, tuple[Secret, ...]], ...] = (
-    (_anywhere_in_ascii, "[A-Za-z0-9_+/-]{20}", KEYS),
-    (_anywhere_in_ascii, f"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}", NUMBERS),
-    (_anywhere, "://", ADDRESSES),
-    (_anywhere, r"is (?:your|my|the|our)\s", NAMED_AFTER),
-    (_anywhere, "[是为（(].{0,12}?(?:码|碼|口令)", NAMED_AFTER),
+_Search: TypeAlias = Callable[[str, tuple[str, ...], tuple[Secret, ...]], list[Span]]
+
+# In this order: what one step has taken is gone for those after it.
+_STEPS: tuple[tuple[_Search, tuple[str, ...], tuple[Secret, ...]], ...] = (
+    (_anywhere_in_ascii, ("[A-Za-z0-9_+/-]{20}",), KEYS),
+    (_anywhere_in_ascii, (f"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}",), NUMBERS),
+    (_anywhere, ("://",), ADDRESSES),
+    (_anywhere, ("is your ", "is my ", "is the ", "is our ", "码", "碼", "口令"), NAMED_AFTER),
     (
         _at_cues,
-        "authorization|bearer|basic|cred|login|phrase|words|mnemonic|助|ssn|social|身份|账号|帐号|用户名密码",
+        ("authorization", "bearer", "basic", "cred", "login", "phrase", "words", "mnemonic", "ssn", "social")
+        + ("助", "身份", "账号", "帐号", "用户名密码"),
         LABELLED,
     ),
-    (_at_cues, "secret|token|key|aws|amazon|密|秘|私|令牌", TOKENS),
-    (_at_cues, "pass|pwd|pw|-u|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密|口令", PASSWORDS),
+    (_at_cues, ("secret", "token", "key", "aws", "amazon", "密", "秘", "私", "令牌"), TOKENS),
     (
         _at_cues,
-        "pin|passcode|pass.code|code|combination|otp|cv[vc]|密|口令"
-        "|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码",
+        ("pass", "pwd", "pw", "-u", "kennwort", "contraseña", "mot de passe", "senha", "пароль", "パスワード")
+        + ("密", "口令"),
+        PASSWORDS,
+    ),
+    (
+        _at_cues,
+        ("pin", "code", "combination", "otp", "cvv", "cvc", "密", "口令")
+        + ("验证码", "驗證碼", "动态码", "動態碼", "校验码", "安全码", "门禁码", "解锁码"),
         CODES,
     ),
 )

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -40,13 +41,16 @@ class Shared:
         return {**ours, **places, **fixed, "MEMCLI_NOW": NOW, "MEMCLI_EMBEDDER": "none", **self.env}
 
     def __call__(
-        self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None  # noqa: A002
+        self,
+        *args: str | Path,
+        input: str = "",  # noqa: A002 (as subprocess calls it)
+        env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         return Run(self.home)(*args, input=input, env={**self.environment, **(env or {})})
 
-    def json(self, *args: str | Path, input: str = "", env: Mapping[str, str] | None = None) -> Any:  # noqa: A002
+    def json(self, *args: str | Path, **given: Any) -> Any:
         """The JSON document that a command answers with, whatever its exit code."""
-        done = self(*args, "--json", input=input, env=env)
+        done = self(*args, "--json", **given)
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
 
@@ -63,30 +67,41 @@ class Shared:
         )
 
     def on_terminal(
-        self, *args: str, columns: int = 80, typed: str = "", env: Mapping[str, str] | None = None
+        self,
+        *args: str,
+        columns: int = 80,
+        typed: str = "",
+        after: str = "",
+        env: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
-        """The exit code, and all that the program writes to a terminal on which a person types."""
+        """The exit code, and all that the program shows to a person who types once `after` is to be read."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        os.write(ours, typed.encode())
+        # A Ctrl-C reaches only what the terminal controls.
+        begin = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
         with subprocess.Popen(
-            [sys.executable, "-m", "memcli", *args],
+            [sys.executable, "-c", begin, "-m", "memcli", *args],
             env={**os.environ, **self.environment, **(env or {})},
             cwd=self.home,
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            start_new_session=True,
         ) as done:
             os.close(theirs)
             shown = b""
             while piece := _read(ours):
                 shown += piece
+                if typed and after in shown.decode(errors="ignore"):
+                    os.write(ours, typed.encode())
+                    typed = ""
         os.close(ours)
         return done.returncode, shown.decode().replace("\r\n", "\n")
 
 
 def _read(descriptor: int) -> bytes:
+    """What is shown next; nothing at the end, or when a minute brings nothing."""
+    if not select.select([descriptor], [], [], 60)[0]:
+        return b""
     try:
         return os.read(descriptor, 65536)
     except OSError:  # Linux says so when the other side is closed

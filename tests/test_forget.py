@@ -17,15 +17,17 @@ def day(text: str) -> int:
 
 
 RECORDS = [
-    Record("corin111", "Corin lives in flat 12 on Quayside Row", topics=("people",), created_at=day("2025-01-01")),
+    Record("corin111", "Corin lives in flat 12 on Quayside Row", topics=("people",),
+           created_at=day("2025-01-01")),
     Record("corin222", "Tell Corin's sister about the boat", "episode", "P2", role="user", session_id="s1",
            source="import:chat", source_id="1", position=0, created_at=day("2025-02-01")),
     Record("corinth3", "Corinth has a canal", source="import:book", created_at=day("2025-03-01")),
-    Record("lisbon44", "Lisbon is on the Tagus", topics=("travel",), project="trip", created_at=day("2025-04-01")),
+    Record("lisbon44", "Lisbon is on the Tagus", topics=("travel",), project="trip",
+           created_at=day("2025-04-01")),
     Record("xiaoli55", "小李今天又迟到了", topics=("work",), created_at=day("2025-05-01")),
     Record("will0066", "Will plays the cello", created_at=day("2025-06-01")),
-    Record("modal077", "I will buy tiles", "episode", "P2", role="user", session_id="s2", source="import:chat",
-           source_id="1", position=0, created_at=day("2025-07-01")),
+    Record("modal077", "I will buy tiles", "episode", "P2", role="user", session_id="s2",
+           source="import:chat", source_id="1", position=0, created_at=day("2025-07-01")),
     Record("percent8", "The rate is 50%_off, she said \"now\"", created_at=day("2025-08-01")),
     Record("derived9", "The person knows somebody on Quayside Row", "summary", derived_from=("corin111",)),
     Record("derived0", "Summary of two", "summary", derived_from=("lisbon44", "corin111")),
@@ -96,7 +98,7 @@ def test_a_selection_takes_what_it_names_and_what_came_of_that_alone(
     [
         ([], "nothing is selected to forget"),
         (["--query", "", "--topic", "", "--match", ""], "nothing is selected to forget"),
-        (["--query", "everything"], "names nothing to forget"),
+        (["--query", "everything"], "named in 'everything'"),
         (["corin111", "--topic", "people"], "ids cannot be mixed with a selection"),
         (["--before", "blurgh"], "'blurgh' is not a time"),
         (["cori"], "the id 'cori' is ambiguous"),
@@ -128,7 +130,7 @@ def test_without_a_yes_nothing_is_forgotten(shared: Shared) -> None:
 
 @pytest.mark.parametrize(("typed", "code"), [("n\n", 1), ("\n", 1), ("\x04", 1), ("\x03", 130)])
 def test_a_person_who_does_not_say_yes_keeps_everything(shared: Shared, typed: str, code: int) -> None:
-    done, shown = shared.on_terminal("forget", "--topic", "people", typed=typed)
+    done, shown = shared.on_terminal("forget", "--topic", "people", typed=typed, after="[y/N]")
     assert done == code
     assert "corin111  Corin lives in flat 12 on Quayside Row" in shown
     assert "erase for good 2 memories? [y/N]" in shown

@@ -381,7 +381,10 @@ def test_the_locale_does_not_matter(run: Run, coerce: str) -> None:
 
 
 @pytest.mark.parametrize("command", [("remember",), ("recall",), ("forget", "--yes", "--match")])
-def test_an_argument_that_is_no_text_is_bad_usage_or_mended(home: Path, command: tuple[str, ...]) -> None:
+def test_an_argument_that_is_no_text_is_bad_usage_or_mended(
+    run: Run, home: Path, command: tuple[str, ...]
+) -> None:
+    assert run("remember", "a heron").returncode == 0
     broken = [os.fsencode(argument) for argument in (sys.executable, "-m", "memcli", *command)]
     result = subprocess.run(
         [*broken, b"caf\xe9 noir"], capture_output=True, cwd=home, stdin=subprocess.DEVNULL

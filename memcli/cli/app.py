@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from memcli import __version__
-from memcli.cli.run import Run, common
+from memcli.cli.run import Run, common, is_text
 from memcli.errors import UsageError
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -45,6 +45,8 @@ COMMANDS = (
     Command("doctor", "memcli.cli.upkeep", "Check the store, the disk and the models."),
     Command("config", "memcli.cli.upkeep", "Show and change settings.", ("get", "set", "unset", "path")),
 )
+# Arguments that name files.
+_FILE_NAMES = frozenset({"paths", "output", "data_dir"})
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
@@ -150,6 +152,7 @@ def _with_common(function: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(function, eval_str=True).parameters
 
     def command(**given: Any) -> None:
+        _refuse_bytes(given)
         run = Run.of({name: given.pop(name) for name in shared})
         try:
             function(run, **given)
@@ -166,6 +169,14 @@ def _with_common(function: Callable[..., None]) -> Callable[..., None]:
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__
     return command
+
+
+def _refuse_bytes(given: dict[str, Any]) -> None:
+    """Arguments are text; only the names of files may be bytes that are not UTF-8. Raises UsageError."""
+    for name, value in given.items():
+        for text in value if isinstance(value, (list, tuple)) else [value]:
+            if name not in _FILE_NAMES and isinstance(text, str) and not text.isascii() and not is_text(text):
+                raise UsageError("an argument is not UTF-8 text", "give it in UTF-8, or pipe it in")
 
 
 def _print_version(value: bool) -> None:

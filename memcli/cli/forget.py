@@ -59,9 +59,9 @@ def forget(
     """
     selection = Selection(
         ids=tuple(ids or ()),
-        source_ids=tuple(source_id or ()),
+        source_ids=tuple(filter(None, source_id or ())),
         query=query or None,
-        topics=tuple(topic or ()),
+        topics=tuple(filter(None, topic or ())),
         match=(read_stdin() if match == "-" else match) or None,
         session=session or None,
         source=source or None,

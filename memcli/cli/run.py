@@ -102,6 +102,7 @@ class Run:
         self.out.timing(f"took {elapsed_ms(self.began)} ms")
         if "memory" in self.__dict__:
             self.memory.settle()
+            self.memory.close()
 
 
 def filters_of(
@@ -144,6 +145,15 @@ def text_or_stdin(words: list[str] | None, *, what: str) -> str:
     if not words and sys.stdin.isatty():
         raise UsageError(f"{what} is missing", "give it as an argument, or - to read standard input")
     return read_stdin()
+
+
+def is_text(text: str) -> bool:
+    """Whether an argument came as UTF-8: other bytes come as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_stdin() -> str:

@@ -7,18 +7,32 @@ from collections.abc import Iterator
 from memcli.errors import UsageError
 from memcli.importers import (
     aider,
+    aistudio,
+    chatbotui,
+    chatgpt,
+    claude_ai,
     claude_code,
     codex,
+    discord,
+    discord_package,
     gemini_cli,
+    grok,
     jan,
     jsonl,
+    librechat,
     markdown,
     memcli,
+    meta,
     openai,
     pi,
     sillytavern,
+    slack,
     table,
+    takeout,
+    telegram,
     text,
+    wechat,
+    whatsapp,
 )
 from memcli.importers.format import Format, ReadOptions
 from memcli.importers.head import Head, head_of
@@ -40,6 +54,8 @@ __all__ = [
 # In the order they are tried: the more telling first, plain text last.
 FORMATS = (
     Format("memcli", memcli.sniff, memcli.read),
+    Format("chatgpt", chatgpt.sniff, chatgpt.read),
+    Format("claude-ai", claude_ai.sniff, claude_ai.read),
     Format("claude-code", claude_code.sniff, claude_code.read),
     Format("codex", codex.sniff, codex.read),
     Format("gemini-cli", gemini_cli.sniff, gemini_cli.read),
@@ -47,6 +63,18 @@ FORMATS = (
     Format("jan", jan.sniff, jan.read),
     Format("sillytavern", sillytavern.sniff, sillytavern.read),
     Format("aider", aider.sniff, aider.read),
+    Format("telegram", telegram.sniff, telegram.read),
+    Format("slack", slack.sniff, slack.read),
+    Format("discord", discord.sniff, discord.read),
+    Format("discord-package", discord_package.sniff, discord_package.read),
+    Format("meta", meta.sniff, meta.read),
+    Format("wechat", wechat.sniff, wechat.read),
+    Format("whatsapp", whatsapp.sniff, whatsapp.read),
+    Format("gemini-activity", takeout.sniff, takeout.read),
+    Format("ai-studio", aistudio.sniff, aistudio.read),
+    Format("grok", grok.sniff, grok.read),
+    Format("librechat", librechat.sniff, librechat.read),
+    Format("chatbot-ui", chatbotui.sniff, chatbotui.read),
     Format("openai-jsonl", openai.sniff, openai.read),
     Format("message-jsonl", jsonl.sniff, jsonl.read),
     Format("csv", table.sniff, table.read),
@@ -72,7 +100,7 @@ def detect(source: Source, *, encoding: str | None = None) -> Format:
     for form in FORMATS:
         if form.sniff(head):
             return form
-    raise _unknown(source.path, head)
+    raise source.damage or _unknown(source.path, head)
 
 
 def format_named(name: str) -> Format:

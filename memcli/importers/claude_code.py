@@ -128,6 +128,7 @@ class _Transcript:
         session, uuid = text_at(record, ("sessionId",)), text_at(record, ("uuid",))
         first = mapping_at(record, "forkedFrom")
         known_as = text_at(first, ("messageUuid",)) or uuid
+        self._learn(record, session, text_at(first, ("sessionId",)))
         if known_as in self._seen:
             yield Skip("duplicate")
             return
@@ -135,7 +136,6 @@ class _Transcript:
             self._seen.add(known_as)
             self._parents[uuid] = text_at(record, ("parentUuid", "logicalParentUuid"))
             self._session_of[uuid] = session
-        self._learn(record, session, text_at(first, ("sessionId",)))
         message = _message_of(record, self._options)
         if isinstance(message, Skip):
             yield message
@@ -154,25 +154,23 @@ class _Transcript:
 
     def _add(self, turn: _Turn, answer: str | None) -> Iterator[Skip]:
         """One answer comes in several lines: each a block of it, or all of it so far."""
-        key = (turn.session, answer or "")
-        at = self._answers.get(key) if turn.message.role == "assistant" else None
-        if at is None:
-            at = len(self._turns)
-            self._turns.append(turn)
-            if answer and turn.message.role == "assistant":
-                self._answers[key] = at
-        else:
-            known, more = self._turns[at].message, turn.message
-            is_repeat = known.text.startswith(more.text)
-            if not is_repeat:
-                is_repeat = more.text.startswith(known.text)
-                text = more.text if is_repeat else f"{known.text}\n{more.text}"
-                # Known by its last line: what was imported before the answer had ended is not the same.
-                self._turns[at].message = replace(known, text=text, id=more.id)
-            if is_repeat:
-                yield Skip("duplicate")
+        key = (turn.session, answer) if answer and turn.message.role == "assistant" else None
+        at = self._answers.get(key, len(self._turns)) if key else len(self._turns)
+        if key:
+            self._answers[key] = at
         if turn.uuid is not None:
             self._turn_of[turn.uuid] = at
+        if at == len(self._turns):
+            self._turns.append(turn)
+            return
+        known, more = self._turns[at].message, turn.message
+        is_snapshot = more.text.startswith(known.text)
+        if is_snapshot or known.text.startswith(more.text):
+            yield Skip("duplicate")
+        if not known.text.startswith(more.text):
+            text = more.text if is_snapshot else f"{known.text}\n{more.text}"
+            # Known by its last line: what was imported before the answer had ended is not the same.
+            self._turns[at].message = replace(known, text=text, id=more.id)
 
     def leave_branches(self) -> Iterator[Skip]:
         """Drop what followed a prompt that the person took back and wrote anew.
@@ -211,12 +209,14 @@ class _Transcript:
     def conversations(self) -> Iterator[Conversation]:
         """The sessions that have turns; the turns of a fork are its origin's."""
         messages: dict[str | None, list[Message]] = {}
+        projects: dict[str | None, str | None] = {}
         for turn in self._turns:
-            messages.setdefault(self._origin(turn.session), []).append(turn.message)
+            origin = self._origin(turn.session)
+            messages.setdefault(origin, []).append(turn.message)
+            projects.setdefault(origin, self._sessions[turn.session].project)
         titles = self._titles()
-        for session, said in messages.items():
-            project = self._sessions[session].project if session in self._sessions else None
-            yield Conversation(session, NAME, said, title=titles.get(session), project=project)
+        for origin, said in messages.items():
+            yield Conversation(origin, NAME, said, title=titles.get(origin), project=projects[origin])
 
     def _origin(self, session: str | None) -> str | None:
         """What the session was forked from, if need be over several forks."""

@@ -12,14 +12,14 @@ from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import text_at
-from memcli.importers.session import dated_from, folder_name, in_pieces, mapping_at, objects
+from memcli.importers.session import dated_from, folder_name, in_pieces, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "codex"
 
-_LINE_TYPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_LINE_TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 _PROMPT_KEYS = {"session_id", "ts", "text"}
 _EVENT_ROLES = {"user_message": "user", "agent_message": "assistant"}
 
@@ -38,7 +38,7 @@ _COPY_MS, _COPY_TURNS = 60_000, 50
 
 # What the program puts into the person's turns, each as a text part of its own.
 _INJECTED = re.compile(
-    r"\s*(?:# AGENTS\.md instructions|</?image\b"
+    r"\s*(?:# AGENTS\.md instructions|</?image\b[^>]*>\s*\Z"
     r"|<(?:environment_context|user_instructions|recommended_plugins|user_shell_command|goal_context|goal"
     r"|turn_aborted|permissions|permissions instructions|collaboration_mode|model_switch|personality_spec"
     r"|apps_instructions|skills_instructions|skill|subagent_notification|INSTRUCTIONS)>)"
@@ -62,7 +62,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     for record in objects(source, options):
         if not isinstance(record, dict):
             yield record
-        elif _PROMPT_KEYS <= record.keys():
+        elif record.keys() >= _PROMPT_KEYS:
             yield _prompt(record, options)
         else:
             for line in _lines_of(record, options):
@@ -234,8 +234,7 @@ def _numbered(messages: Iterator[Message]) -> Iterator[Message]:
     for message in messages:
         if message.role != "tool":
             digest.update(f"{message.role}\0{message.text}\0".encode())
-            message = replace(message, id=digest.hexdigest()[:16])
-        yield message
+        yield message if message.role == "tool" else replace(message, id=digest.hexdigest()[:16])
 
 
 def _bare(message: Message) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -150,6 +151,7 @@ def _member_pieces(archive: ZipFile, info: ZipInfo) -> Iterator[bytes]:
 
     if info.flag_bits & _ENCRYPTED:
         raise OSError("it is encrypted; unpack the archive with its password and import the folder")
+    _refuse_bomb(info.file_size, info.compress_size)
     errors = (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, lzma.LZMAError, zlib.error)
     try:
         opened = archive.open(info)
@@ -167,7 +169,10 @@ def _open_gzip(stream: BinaryIO) -> tuple[_Packed, tuple[type[Exception], ...]]:
 
 
 def _open_zstd(stream: BinaryIO) -> tuple[_Packed, tuple[type[Exception], ...]]:
-    from backports import zstd
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
     return zstd.ZstdFile(stream), (EOFError, OSError, zstd.ZstdError)
 
@@ -187,8 +192,20 @@ def _limited(pieces: Iterator[bytes], consumed: Callable[[], int]) -> Iterator[b
     unpacked = 0
     for piece in pieces:
         unpacked += len(piece)
-        if unpacked > max(MAX_RATIO_FROM_BYTES, MAX_RATIO * consumed()):
-            raise OSError(f"it unpacks to more than {MAX_RATIO} times its size and is not read")
-        if unpacked > MAX_UNPACKED_BYTES:
-            raise OSError(f"it unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB and is not read")
+        _refuse_bomb(unpacked, consumed())
         yield piece
+
+
+def _refuse_bomb(unpacked_bytes: int, packed_bytes: int) -> None:
+    why = bomb(unpacked_bytes, packed_bytes)
+    if why is not None:
+        raise OSError(why)
+
+
+def bomb(unpacked_bytes: int, packed_bytes: int) -> str | None:
+    """Why so much out of so little is not read; None when it may be."""
+    if unpacked_bytes > max(MAX_RATIO_FROM_BYTES, MAX_RATIO * packed_bytes):
+        return f"it unpacks to more than {MAX_RATIO} times its size and is not read"
+    if unpacked_bytes > MAX_UNPACKED_BYTES:
+        return f"it unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB and is not read"
+    return None

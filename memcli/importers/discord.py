@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, text_at
 from memcli.importers.nested import Opened, elements
-from memcli.importers.people import in_chats, role_of
+from memcli.importers.session import mapping_at, mappings_at
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
@@ -29,7 +30,8 @@ def sniff(head: Head) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages of the channel."""
     titles: dict[str | None, str | None] = {}
-    return in_chats(_messages(source, options, titles), source=NAME, titles=titles, options=options)
+    messages = between_people(_messages(source, options, titles), options)
+    return in_chats(messages, source=NAME, titles=titles)
 
 
 def _is_channel(record: Mapping[str, Any]) -> bool:
@@ -52,7 +54,7 @@ def _messages(
 
 
 def _channel_of(keys: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    guild, channel = _dict(keys.get("guild")), _dict(keys.get("channel"))
+    guild, channel = mapping_at(keys, "guild"), mapping_at(keys, "channel")
     names = [text_at(guild, ("name",)), text_at(channel, ("name",))]
     return text_at(channel, ("id",)), " / ".join(filter(None, names)) or None
 
@@ -60,20 +62,22 @@ def _channel_of(keys: Mapping[str, Any]) -> tuple[str | None, str | None]:
 def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
     if str(record.get("type", "Default")) not in _SPOKEN:
         return Skip("service")
-    forwarded = _dict(record.get("forwardedMessage"))
+    forwarded = mapping_at(record, "forwardedMessage")
     parts = [part for part in (record, forwarded) if part]
     texts = [text for part in parts for text in _texts_of(part)]
     files = [name for part in parts for name in _files_of(part)]
     if not texts:
         return Skip("media" if files or record.get("stickers") else "empty")
-    author = _dict(record.get("author"))
+    author = mapping_at(record, "author")
     names = [text_at(author, (key,)) for key in ("nickname", "name", "id")]
     meta: dict[str, Any] = {"attachments": files} if files else {}
     meta |= {"forwarded": True} if forwarded else {}
-    replied_to = text_at(_dict(record.get("reference")), ("messageId",))
+    replied_to = text_at(mapping_at(record, "reference"), ("messageId",))
     meta |= {"reply_to": replied_to} if replied_to and not forwarded else {}
     return Message(
-        role_of(options, *names),
+        "assistant"
+        if forwarded
+        else role_of(options, *names),  # what is forwarded are words of somebody else
         "\n".join(texts),
         next(filter(None, names), None),
         parse_file_time(record.get("timestamp"), tz=options.tz),
@@ -87,17 +91,11 @@ def _texts_of(record: Mapping[str, Any]) -> list[str]:
     content = record.get("content")
     if isinstance(content, str) and content.strip():
         return [content]
-    told = [text_at(embed, (key,)) for embed in _dicts(record.get("embeds")) for key in ("title", "description")]
+    told = [
+        text_at(embed, (key,)) for embed in mappings_at(record, "embeds") for key in ("title", "description")
+    ]
     return [text for text in told if text]
 
 
 def _files_of(record: Mapping[str, Any]) -> list[str]:
-    return [text_at(file, ("fileName", "url", "id")) or "file" for file in _dicts(record.get("attachments"))]
-
-
-def _dict(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _dicts(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [text_at(file, ("fileName", "url", "id")) or "file" for file in mappings_at(record, "attachments")]

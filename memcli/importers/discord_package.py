@@ -1,4 +1,4 @@
-"""The format "discord-package": what Discord itself hands out, one's own messages of a channel as JSON or CSV."""
+"""The format "discord-package": what Discord itself hands out, the person's own messages of a channel."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Any
 
 from memcli.errors import UsageError
 from memcli.importers import table
+from memcli.importers.chats import in_chats
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, text_at
-from memcli.importers.people import in_chats
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
-from memcli.types import Item, Message, Skip
+from memcli.types import Item, Message, Millis, Skip
 
 NAME = "discord-package"
 
 _KEYS = {"ID", "Timestamp", "Contents"}
-_CHANNEL_KEYS = {"id", "type", "name", "guild", "recipients"}
 
 
 def sniff(head: Head) -> bool:
@@ -33,12 +32,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages, all of them the person's; the channel is that of the file `channel.json` beside them."""
     session, title = _channel_of(source)
     messages = _messages(source, options, session)
-    return in_chats(messages, source=NAME, titles={session: title}, options=options)
+    return in_chats(messages, source=NAME, titles={session: title})
 
 
 def _messages(source: Source, options: ReadOptions, session: str | None) -> Iterator[Said | Item]:
     is_table = not source.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{"))
-    for item in table.rows(source, options) if is_table else objects(source, options):
+    for item in table.opened(source, options)[2] if is_table else objects(source, options):
         if isinstance(item, dict):
             message = _message_of(item)
             yield message if isinstance(message, Skip) else (session, message)
@@ -52,8 +51,12 @@ def _message_of(record: Mapping[str, Any]) -> Message | Skip:
     if not isinstance(text, str) or not text.strip():
         return Skip("media" if files else "empty")
     meta = {"attachments": files} if files else {}
-    # Discord's times are UTC, wherever the person lives.
-    return Message("user", text, None, parse_file_time(record.get("Timestamp")), text_at(record, ("ID",)), meta)
+    return Message("user", text, None, _time_of(record), text_at(record, ("ID", "id")), meta)
+
+
+def _time_of(record: Mapping[str, Any]) -> Millis | None:
+    # A table's columns are spelt as messages spell them. The times are UTC, wherever the person lives.
+    return parse_file_time(record.get("Timestamp") or record.get("timestamp"))
 
 
 def _channel_of(source: Source) -> tuple[str | None, str | None]:

@@ -25,8 +25,8 @@ _ASIDES = ("info", "warning", "error")
 _HASH = re.compile("[0-9a-f]{64}")
 
 # What the program says in the person's place, and the answer to it.
+_CONTEXT, _CONTEXT_END = "<session_context>", "</session_context>"
 _INJECTED = (
-    "<session_context>",
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "Got it. Thanks for the context!",
 )
@@ -38,7 +38,7 @@ def sniff(head: Head) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """The sessions as they are at the end: rewritten messages as they were last, without what was taken back."""
+    """The sessions as they are at the end: messages as last written, without what was taken back."""
     replay = _Replay(options, _project_of(source.key))
     for record in objects(source, options):
         if not isinstance(record, dict):
@@ -105,7 +105,7 @@ class _Replay:
         """Carry out one line of the log."""
         if "$rewindTo" in record:
             yield Skip("event")
-            yield from self._rewind(record["$rewindTo"])
+            yield from self._rewind(text_at(record, ("$rewindTo",)))
         elif "$set" in record or _is_session(record):
             yield Skip("event")
             about = mapping_at(record, "$set") if "$set" in record else record
@@ -141,7 +141,7 @@ class _Replay:
             yield _gone(self.entries[name], "replaced")
         self.entries[name] = message
 
-    def _rewind(self, target: object) -> Iterator[Skip]:
+    def _rewind(self, target: str | None) -> Iterator[Skip]:
         """Take back a message and all after it; all there are when there is no such message."""
         names = list(self.entries)
         for name in names[names.index(target) :] if target in self.entries else names:
@@ -172,7 +172,7 @@ def _gone(entry: Message | Skip, reason: str) -> Skip:
 
 def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
     """The message of a record, or why it holds none."""
-    kind = record.get("type") or record.get("role")
+    kind = text_at(record, ("type", "role"))
     if kind not in _ROLES:
         return Skip(kind if kind in _ASIDES else "event")
     role = _ROLES[kind]
@@ -186,7 +186,8 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
             thoughts = "thinking" if record.get("thoughts") else content.lack
             return Skip("tool-only" if tools else thoughts)
         role, text = "tool", tools
-    if text.lstrip().startswith(_INJECTED):
+    text = text.partition(_CONTEXT_END)[2].strip() if text.lstrip().startswith(_CONTEXT) else text
+    if not text or text.startswith(_INJECTED):
         return Skip("context")
     meta: dict[str, Any] = {"model": model} if (model := text_at(record, ("model",))) else {}
     if content.attachments:

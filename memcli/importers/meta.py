@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, text_at
-from memcli.importers.people import in_chats, role_of
-from memcli.importers.session import objects
+from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
@@ -34,7 +34,8 @@ def sniff(head: Head) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages of the chat, oldest first; the files of one chat are one conversation."""
     titles: dict[str | None, str | None] = {}
-    return in_chats(_messages(source, options, titles), source=NAME, titles=titles, options=options)
+    messages = between_people(_messages(source, options, titles), options)
+    return in_chats(messages, source=NAME, titles=titles)
 
 
 def _is_chat(record: Mapping[str, Any]) -> bool:
@@ -58,7 +59,10 @@ def _messages(
         session = text_at(item, _CHAT_KEYS)
         title = text_at(item, _TITLE_KEYS)
         titles[session] = title and _repaired(title)
-        for record in _oldest_first(item.get("messages")):
+        listed = _oldest_first(item.get("messages"))
+        if not listed:
+            yield Skip("empty-conversation")
+        for record in listed:
             message = _message_of(record, options) if isinstance(record, dict) else Skip("empty")
             yield message if isinstance(message, Skip) else (session, message)
 
@@ -78,8 +82,8 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         return Skip("service")
     if record.get("is_unsent") is True or record.get("isUnsent") is True:
         return Skip("unsent")
-    files = [name for key in _MEDIA_KEYS for name in _file_names(record.get(key))]
-    text = _repaired(text_at(record, _TEXT_KEYS) or _shared(record.get("share")))
+    files = [name for key in _MEDIA_KEYS for name in _file_names(record, key)]
+    text = _repaired(text_at(record, _TEXT_KEYS) or _shared(mapping_at(record, "share")))
     if not text.strip():
         return Skip("media" if files or record.get("sticker") else "empty")
     name = text_at(record, _AUTHOR_KEYS)
@@ -88,15 +92,13 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
     return Message(role_of(options, name), text, name, _time_of(record), meta=meta)
 
 
-def _shared(share: object) -> str:
+def _shared(share: Mapping[str, Any]) -> str:
     """The text and the link of something that was shared."""
-    if not isinstance(share, dict):
-        return ""
     return "\n".join(filter(None, (text_at(share, (key,)) for key in ("share_text", "link"))))
 
 
-def _file_names(files: object) -> list[str]:
-    paths = [text_at(file, ("uri",)) for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+def _file_names(record: Mapping[str, Any], key: str) -> list[str]:
+    paths = [text_at(file, ("uri",)) for file in mappings_at(record, key)]
     return [path.rpartition("/")[2] for path in paths if path]
 
 

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memcli.errors import UsageError
 from memcli.importers.encoding import Encoding, encoding_of
 from memcli.importers.records import CLOSER, TO_BRACKET, chunks, element, parse_line
 from memcli.importers.source import Source
 from memcli.types import BadLine, Notice
+
+_BETWEEN = " \t\r\n,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ def elements(
 
     Such a list inside an element of another is part of that element. What is no object, or cannot be
     read, comes as a BadLine where it stands. Memory grows with the largest element and with what is not
-    in such lists, not with the file. Raises UsageError for an unknown encoding.
+    in such lists, not with the file. Raises UsageError for an unknown encoding, and when there is no
+    such list.
     """
     known = encoding_of(source.head(), asked=encoding, path=source.path, by_line=True)
     yield from known.notices()
@@ -37,6 +41,8 @@ def elements(
             yield from _read(piece, known)
     for piece in scanner.rest():
         yield from _read(piece, known)
+    if not scanner.has_found:
+        raise UsageError(f"{source.path} holds no list called {key!r}", "name its format with --format")
     if scanner.is_open:
         yield Notice("the file is cut off; what it holds was read, export it again for the rest")
 
@@ -52,7 +58,7 @@ class _Text:
 
 def _read(piece: _Text, encoding: Encoding) -> Iterator[Opened | dict[str, Any] | BadLine]:
     if piece.is_holder:
-        values, why = parse_line(piece.text.rstrip(" \t\r\n,") + "}")
+        values, why = parse_line(piece.text.rstrip(_BETWEEN) + "}")
         if why:
             yield BadLine(piece.number, why)
         yield Opened(values[0] if values and isinstance(values[0], dict) else {})
@@ -76,6 +82,7 @@ class _Scanner:
         self._line = 1
         self._frame: list[str] = []  # what is outside the lists, in pieces that end with a bracket
         self._open: list[int] = []  # where in the frame each bracket is that is open there
+        self.has_found = False
         self._depth: int | None = None  # how many brackets are open in an element; None outside the lists
 
     @property
@@ -120,16 +127,18 @@ class _Scanner:
             yield _Text(line, self._key.sub("", holder), is_holder=True)
             self._open.append(len(self._frame))
             self._depth = 0
+            self.has_found = True
         else:
             self._open.append(len(self._frame))
 
     def _inside(self, is_opening: bool, depth: int) -> Iterator[_Text]:
+        if depth == 0:
+            between = self._cut(self._seen - 1)
+            if between.text.strip(_BETWEEN):
+                yield between
         if is_opening:
-            if depth == 0:
-                yield self._cut(self._seen - 1)
             self._depth = depth + 1
         elif depth == 0:
-            yield self._cut(self._seen - 1)
             self._frame.append(self._cut(self._seen).text)
             self._close()
             self._depth = None

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from memcli.errors import UsageError
 from memcli.importers import Format, Source, detect, format_named
+from memcli.importers.container import bomb
 from memcli.importers.encoding import is_binary
 from memcli.importers.head import head_of
 from memcli.types import Notice
@@ -96,10 +97,15 @@ def _of_archive(source: Source, encoding: str | None, format_name: str | None) -
         if not chosen:
             raise _nothing_in(source, refused, asked)
         sizes = {name: members[name]().size or 0 for name in chosen}
+        total = sum(sizes.values())
+        # Each member may be in order and all of them together not: they can share their bytes.
+        why = bomb(total, source.size or source.bytes_read)
+        if why is not None:
+            raise UsageError(f"{source.path} cannot be read: {why}", "unpack it and import the folder")
         before = 0
         for name, form in chosen.items():
             with members[name]() as member:
-                yield Part(member, form, before, sum(sizes.values()))
+                yield Part(member, form, before, total)
             before += sizes[name]
         yield from _notices(left, refused)
 

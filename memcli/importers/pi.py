@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ROLE_OF, text_at
-from memcli.importers.session import branch_heads, folder_name, in_pieces, mapping_at, objects
+from memcli.importers.session import folder_name, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
+from memcli.importers.tree import in_tree_order
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "session-jsonl"
 
 _ENTRY_REASONS = {"compaction": "compact-summary", "branch_summary": "compact-summary"}
+_ENDING = ".jsonl"
 _TOOL_ROLES = ("tool", "toolResult", "bashExecution")
 
 
@@ -67,8 +68,10 @@ class _Session:
 
     def begin(self, header: Mapping[str, Any]) -> None:
         """Take what the header says. A fork names the file of what it was forked from."""
-        origin = PurePath((text_at(header, ("parentSession",)) or "").replace("\\", "/")).stem
-        self.id = origin.rpartition("_")[2] or text_at(header, ("id",))
+        origin = folder_name(header.get("parentSession"))
+        if origin is not None and origin.endswith(_ENDING):
+            origin = origin.removesuffix(_ENDING).rpartition("_")[2]
+        self.id = origin or text_at(header, ("id",))
         self.source = "llama-cpp" if "harness" in header else "pi"
         self.title = text_at(header, ("name",))
         self.project = folder_name(header.get("cwd"))
@@ -91,30 +94,21 @@ class _Session:
 
     def end(self) -> Iterator[Item]:
         """The messages of the active branch, and what was left out."""
-        left = set[str]() if self.options.all_branches else self._left_branches()
+        in_order = in_tree_order(self.parents, current=self.leaf, at=lambda id_: self.entries[id_][1])
         messages: list[Message] = []
-        for id_, (entry, _) in self.entries.items():
+        for id_, is_active in in_order.items():
+            entry, _ = self.entries[id_]
             if isinstance(entry, Skip):
                 yield entry
-            elif id_ in left:
-                yield Skip("inactive-branch")
-            else:
+            elif is_active or self.options.all_branches:
                 messages.append(entry)
+            else:
+                yield Skip("inactive-branch")
         if self.repeats:
             yield Skip("duplicate", self.repeats)
         yield from in_pieces(
             [Conversation(self.id, self.source, messages, self.title, self.started_at, self.project)]
         )
-
-    def _left_branches(self) -> set[str]:
-        leaf = self.leaf if self.leaf in self.entries else self._newest_leaf()
-        heads = branch_heads(self.parents, [leaf] if leaf else [])
-        return {id_ for id_, head in heads.items() if head is not None}
-
-    def _newest_leaf(self) -> str | None:
-        inner = set(self.parents.values())
-        leaves = [id_ for id_ in self.entries if id_ not in inner]
-        return max(reversed(leaves), key=lambda id_: self.entries[id_][1] or 0, default=None)
 
 
 def _message_of(

@@ -139,7 +139,7 @@ def _storable(value: Any, text: str) -> Any:
 
 def _is_deeper(value: Any, depth: int) -> bool:
     level = [value]
-    for _ in range(depth + 1):
+    for _ in range(depth):
         level = [
             inner
             for outer in level

@@ -15,6 +15,7 @@ Node = TypeVar("Node", str, int)
 
 _PIECE_MESSAGES = 500
 _PIECE_CHARS = 1 << 20
+_TITLE_CHARS = 60
 
 
 def objects(source: Source, options: ReadOptions) -> Iterator[dict[str, Any] | Item]:
@@ -34,10 +35,19 @@ def mapping_at(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def in_pieces(conversations: Iterable[Conversation]) -> Iterator[Item]:
-    """The conversations that hold a message, in pieces, and how many messages have no time."""
+def mappings_at(record: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The objects in the list that stands under a key."""
+    value = record.get(key)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def in_pieces(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, conversations that hold a message in pieces, and how many messages have no time."""
     untimed = 0
-    for conversation in conversations:
+    for conversation in items:
+        if not isinstance(conversation, Conversation):
+            yield conversation
+            continue
         held: list[Message] = []
         chars = 0
         for message in conversation.messages:
@@ -59,13 +69,22 @@ def dated_from(start: Millis | None, messages: Iterable[Message]) -> Iterator[Me
     They stand a millisecond apart: in order, and the same words said twice stay two messages.
     """
     for ordinal, message in enumerate(messages):
-        if message.at is None and start is not None:
-            message = replace(message, at=start + ordinal, meta={**message.meta, "time_estimated": True})
-        yield message
+        if message.at is not None or start is None:
+            yield message
+        else:
+            yield replace(message, at=start + ordinal, meta={**message.meta, "time_estimated": True})
+
+
+def first_words(messages: Iterable[Message]) -> str | None:
+    """What stands for the title of a conversation that has none: the first line that the person said."""
+    said = next((message.text for message in messages if message.role == "user"), "")
+    line = next((line for line in map(str.strip, said.split("\n")) if line), "")
+    short = line[: _TITLE_CHARS + 1]
+    return (line or None) if len(line) <= _TITLE_CHARS else f"{short.rpartition(' ')[0] or short[:-1]}…"
 
 
 def folder_name(path: object) -> str | None:
-    """The last folder of a path, of any system: the project that a coding agent worked in."""
+    """The last part of a path of any system: of a coding agent's folder, its project."""
     if not isinstance(path, str):
         return None
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2] or None

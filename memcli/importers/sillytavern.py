@@ -19,14 +19,15 @@ NAME = "sillytavern"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # "June 19, 2023 2:20pm" and "2023-6-19 @14h 20m 30s 123ms", as different versions write it.
 _IN_WORDS = re.compile(
-    r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?", re.I
+    r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?", re.IGNORECASE
 )
 _IN_UNITS = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?")
 
 
 def sniff(head: Head) -> bool:
-    """An object is a message of a character or to one, or a chat's header."""
-    return any({"mes", "is_user"} <= record.keys() or _is_header(record) for record in head.objects)
+    """Every object is a message of a character or to one, or a chat's header."""
+    are_known = [record.keys() >= {"mes", "is_user"} or _is_header(record) for record in head.objects]
+    return bool(are_known) and all(are_known)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:

@@ -10,11 +10,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from memcli.errors import UsageError
+from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, text_at
-from memcli.importers.people import in_chats, role_of
-from memcli.importers.session import objects
+from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
@@ -49,7 +49,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     workspace = _workspace_of(source)
     session, title = _channel_of(source, workspace)
     messages = _messages(source, options, workspace, session)
-    return in_chats(messages, source=NAME, titles={session: title}, options=options)
+    # There are hundreds of days, and on most of them the person may have said nothing.
+    told = messages if session else between_people(messages, options)
+    return in_chats(told, source=NAME, titles={session: title})
 
 
 def _is_message(record: Mapping[str, Any]) -> bool:
@@ -72,7 +74,7 @@ def _message_of(record: Mapping[str, Any], workspace: _Workspace, options: ReadO
     if record.get("type", "message") != "message" or str(record.get("subtype") or "") not in _SPOKEN:
         return Skip("event")
     text = _plain(_text_of(record), workspace)
-    files = [_file_name(file) for file in _dicts(record.get("files"))]
+    files = [_file_name(file) for file in mappings_at(record, "files")]
     if not text.strip():
         return Skip("media" if files else "empty")
     author_id = text_at(record, ("user", "bot_id"))
@@ -87,11 +89,8 @@ def _message_of(record: Mapping[str, Any], workspace: _Workspace, options: ReadO
 def _author_of(record: Mapping[str, Any]) -> str | None:
     """The name that the message itself gives its author."""
     name = text_at(record, ("username",))
-    for key in ("user_profile", "bot_profile"):
-        profile = record.get(key)
-        if name is None and isinstance(profile, dict):
-            name = text_at(profile, _NAME_KEYS)
-    return name
+    profiles = (mapping_at(record, key) for key in ("user_profile", "bot_profile"))
+    return name or next(filter(None, (text_at(profile, _NAME_KEYS) for profile in profiles)), None)
 
 
 def _file_name(file: Mapping[str, Any]) -> str:
@@ -107,7 +106,7 @@ def _text_of(record: Mapping[str, Any]) -> str:
     if isinstance(text, str) and text.strip():
         return text
     blocks = "".join(_texts_in(record.get("blocks"))).strip()
-    attached = [text_at(part, ("text", "fallback", "title")) for part in _dicts(record.get("attachments"))]
+    attached = [text_at(part, ("text", "fallback", "title")) for part in mappings_at(record, "attachments")]
     return blocks or "\n".join(filter(None, attached))
 
 
@@ -122,7 +121,9 @@ def _texts_in(blocks: object) -> Iterator[str]:
             if part.get("type") in ("section", "rich_text_section", "header"):
                 yield "\n"
             yield from _text_in(part)
-            waiting += [part[key] for key in ("fields", "elements", "text") if isinstance(part.get(key), (dict, list))]
+            waiting += [
+                part[key] for key in ("fields", "elements", "text") if isinstance(part.get(key), (dict, list))
+            ]
 
 
 def _text_in(part: Mapping[str, Any]) -> Iterator[str]:
@@ -214,7 +215,3 @@ def _channel_of(source: Source, workspace: _Workspace) -> tuple[str | None, str 
     folder = PurePosixPath(source.name).parent.name or place.parent.name
     ids = {name: id_ for id_, name in workspace.channel_names.items()}
     return ids.get(folder, str(place.parent)), folder
-
-
-def _dicts(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

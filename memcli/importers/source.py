@@ -53,7 +53,7 @@ class Source:
     `path` names it in messages, `name` is its place in its archive or directory, with slashes;
     `siblings` opens the other files there by such names. `key` is its real path, the same however it was
     reached, None for standard input; `mtime_ms` is when it was last changed; `is_named` says that somebody
-    asked for this very file, not only for the directory it is in.
+    asked for this very file, not only for the directory it is in, `is_member` that it lies in an archive.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Source:
         siblings: Mapping[str, Callable[[], Source]] | None = None,
         file: Path | None = None,
         is_named: bool = True,
+        is_member: bool = False,
     ) -> None:
         self.path = path
         self.key = key
@@ -76,6 +77,7 @@ class Source:
         self.name = name or PurePath(path).name
         self.siblings: Mapping[str, Callable[[], Source]] = siblings or {}
         self.is_named = is_named
+        self.is_member = is_member
         self.damage: UsageError | None = None
         self._open_stream = open_stream
         self._file = file
@@ -209,6 +211,7 @@ class Source:
             mtime_ms=member.mtime_ms,
             name=name,
             siblings=siblings,
+            is_member=True,
         )
 
     def _takings(self) -> Iterator[bytes]:

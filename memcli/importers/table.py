@@ -57,19 +57,28 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """Messages, in conversations; or each row as a document of its `column: value` lines."""
-    encoding = encoding_of(source.head(), asked=options.encoding, path=source.path)
+    encoding, header, rows = opened(source, options)
     yield from encoding.notices()
+    if _AUTHOR_COLUMNS.intersection(header) and _TEXT_COLUMNS.intersection(header):
+        messages = _messages(rows, options)
+        yield from in_conversations(with_time_notice(without_repeats(messages)), source=NAME)
+    else:
+        yield from _documents(rows, source, options)
+
+
+def opened(source: Source, options: ReadOptions) -> tuple[Encoding, list[str], Iterator[Row | BadLine]]:
+    """The encoding of a table, its columns in the spelling of message keys, and its rows.
+
+    Raises UsageError when the header cannot be read.
+    """
+    encoding = encoding_of(source.head(), asked=options.encoding, path=source.path)
     first = source.head()[encoding.mark_bytes :].decode(encoding.name, "replace")
     rows = _numbered(_lines(source, encoding), _delimiter(first))
     _, top = next(rows, (1, "it is empty"))
     if isinstance(top, str):
         raise UsageError(f"the header of {source.path} cannot be read: {top}")
     header = [_column(cell) for cell in top]
-    if _AUTHOR_COLUMNS.intersection(header) and _TEXT_COLUMNS.intersection(header):
-        messages = _messages(_rows(rows, header), options)
-        yield from in_conversations(with_time_notice(without_repeats(messages)), source=NAME)
-    else:
-        yield from _documents(_rows(rows, header), source, options)
+    return encoding, header, _rows(rows, header)
 
 
 def _messages(rows: Iterator[Row | BadLine], options: ReadOptions) -> Iterator[Said | Item]:

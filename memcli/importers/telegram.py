@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, text_at
 from memcli.importers.nested import Opened, elements
-from memcli.importers.people import in_chats, role_of
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
@@ -56,7 +56,8 @@ def sniff(head: Head) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages of every chat."""
     titles: dict[str | None, str | None] = {}
-    return in_chats(_messages(source, options, titles), source=NAME, titles=titles, options=options)
+    messages = between_people(_messages(source, options, titles), options)
+    return in_chats(messages, source=NAME, titles=titles)
 
 
 def _is_chat(record: Mapping[str, Any]) -> bool:
@@ -108,10 +109,11 @@ def _message_of(record: Mapping[str, Any], chat: _Chat, options: ReadOptions) ->
     if not text.strip():
         return Skip("media" if any(record.get(key) for key in _MEDIA_KEYS) else "empty")
     author, author_id = text_at(record, ("from",)), text_at(record, ("from_id",))
-    is_own = author_id is not None and author_id == chat.own_id
-    is_own = is_own or (chat.is_saved and not record.get("forwarded_from"))
+    forwarded = text_at(record, ("forwarded_from",))  # the words are of somebody else
+    is_own = chat.is_saved or (author_id is not None and author_id == chat.own_id)
+    names = (forwarded,) if forwarded else (author, author_id)
     return Message(
-        role_of(options, author, author_id, is_own=is_own),
+        role_of(options, *names, is_own=is_own and not forwarded),
         text,
         author or author_id,
         parse_file_time(record.get("date_unixtime")) or parse_file_time(record.get("date"), tz=options.tz),

@@ -33,8 +33,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def file_id(source: Source) -> str:
-    """What stays the same when the file's text changes; standard input has only its text."""
-    return source.key or f"{NAME}-{source.digest[:12]}"
+    """What stays the same when the file's text changes; standard input has only its text.
+
+    So have the members of an archive: the next one, with another name, holds them again.
+    """
+    has_place = source.key is not None and not source.is_member
+    return f"{source.key}" if has_place else f"{NAME}-{source.digest[:12]}"
 
 
 def file_title(source: Source) -> str | None:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, text_at
 from memcli.importers.nested import Opened, elements
-from memcli.importers.people import in_chats, role_of
+from memcli.importers.session import mapping_at
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
@@ -32,12 +33,12 @@ def sniff(head: Head) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages of the chat; it says itself which are the person's."""
     titles: dict[str | None, str | None] = {}
-    return in_chats(_messages(source, options, titles), source=NAME, titles=titles, options=options)
+    messages = between_people(_messages(source, options, titles), options)
+    return in_chats(messages, source=NAME, titles=titles)
 
 
 def _is_chat(record: Mapping[str, Any]) -> bool:
-    session = record.get("session")
-    has_session = isinstance(session, dict) and "wxid" in session
+    has_session = "wxid" in mapping_at(record, "session")
     return ("weflow" in record or has_session) and isinstance(record.get("messages"), list)
 
 
@@ -47,8 +48,7 @@ def _messages(
     chat_id: str | None = None
     for item in elements(source, key="messages", encoding=options.encoding):
         if isinstance(item, Opened):
-            session = item.keys.get("session")
-            session = session if isinstance(session, dict) else {}
+            session = mapping_at(item.keys, "session")
             chat_id = text_at(session, ("wxid",))
             titles[chat_id] = text_at(session, ("remark", "displayName", "nickname"))
         elif isinstance(item, dict):
@@ -72,6 +72,7 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         role_of(options, name, wxid, is_own=record.get("isSend") == 1),
         text,
         name or wxid,
-        parse_file_time(record.get("createTime")) or parse_file_time(record.get("formattedTime"), tz=options.tz),
+        parse_file_time(record.get("createTime"))
+        or parse_file_time(record.get("formattedTime"), tz=options.tz),
         text_at(record, _ID_KEYS),
     )

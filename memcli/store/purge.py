@@ -27,6 +27,10 @@ _COPY_ROWS = 50_000
 _CHUNK_BYTES = 1 << 20
 # Shorter pieces of a text stand in other texts and in binary files by chance and prove nothing.
 _NEEDLE_BYTES = 12
+_CODES = ("utf-8", "utf-16-le")
+# So many pieces are looked for one after the other; more by their first bytes.
+_FEW = 32
+_WORDS_AT_ONCE = 100
 
 
 def erase(store: LanceStore, side: Side, records: Sequence[Record], *, at: Millis) -> None:
@@ -156,17 +160,21 @@ def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, no
 
     A piece of a forgotten text that a living memory holds too is no trace and is not looked for.
     """
-    needles = _needles(store, forgotten, now=now)
     ids = {record.id for record in forgotten}
-    files, size, traces = _scan_files(directory, [*needles, *ids])
+    pieces = _pieces_of_none_else(store, forgotten, now=now)
+    needles = _Needles(pieces)
+    texts = [*(piece.decode() for piece in pieces), *ids]
+    files, size, traces = _scan_files(
+        directory, _Needles(text.encode(code) for text in texts for code in _CODES)
+    )
     rows = words_asked = 0
     for name in store.database.table_names():
         table = store.database.open(name)
         columns = [column for column in table.columns() if column != "vector"]
         for version in table.at_every_version():
-            for row in _decoded(version, columns):
+            for row in _rows(version, columns):
                 rows += 1
-                traces += key_id(row["key"]) in ids or _holds(row, needles)
+                traces += key_id(row["key"]) in ids or bool(needles.found_in(_told(row)))
         if INDEXES.keys() <= set(columns):
             asked, found = _ask_indexes(table, forgotten, store, now=now)
             words_asked += asked
@@ -180,34 +188,54 @@ def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, no
     )
 
 
-def _decoded(table: Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+class _Needles:
+    """Pieces to look for, all at once; those too short to prove anything are left out."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._all = {piece for piece in pieces if len(piece) >= _NEEDLE_BYTES}
+        self._by_head: dict[bytes, list[bytes]] = {}
+        for piece in self._all:
+            self._by_head.setdefault(piece[:_NEEDLE_BYTES], []).append(piece)
+        self.longest = max(map(len, self._all), default=0)
+
+    def found_in(self, data: bytes) -> set[bytes]:
+        """Which of them stand in `data`."""
+        if len(self._all) <= _FEW:
+            return {piece for piece in self._all if piece in data}
+        # One look at each place, however many there are.
+        return {
+            piece
+            for at in range(len(data) - _NEEDLE_BYTES + 1)
+            for piece in self._by_head.get(data[at : at + _NEEDLE_BYTES], ())
+            if data.startswith(piece, at)
+        }
+
+
+def _rows(table: Table, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     for batch in table.scan(columns):
         yield from batch.to_pylist()
 
 
-def _holds(row: Mapping[str, Any], needles: Sequence[str]) -> bool:
-    told = "\n".join(str(value) for value in row.values() if value)
-    return any(needle in told for needle in needles)
+def _told(row: Mapping[str, Any]) -> bytes:
+    return "\n".join(str(value) for value in row.values() if value).encode()
 
 
-def _needles(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> list[str]:
-    pieces = {piece for record in forgotten for piece in _pieces(record.text)}
+def _pieces_of_none_else(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> set[bytes]:
+    pieces = {piece.encode() for record in forgotten for piece in _pieces(record.text)}
+    needles = _Needles(pieces)
     for record in store.scan(Filters(with_hidden=True), now=now, order=()):
-        pieces = {piece for piece in pieces if piece not in record.text}
-        if not pieces:
-            break
-    return sorted(pieces)
+        pieces -= needles.found_in(record.text.encode())
+    return pieces
 
 
 def _pieces(text: str) -> Iterator[str]:
-    lines = text.split("\n")
-    parts = [line[start : start + 40].strip() for line in lines for start in range(0, len(line), 40)]
-    return (piece for piece in (text, *parts) if len(piece.encode()) >= _NEEDLE_BYTES)
+    yield text
+    for line in text.split("\n"):
+        for start in range(0, len(line), 40):
+            yield line[start : start + 40].strip()
 
 
-def _scan_files(directory: Path, needles: Sequence[str]) -> tuple[int, int, int]:
-    patterns = [needle.encode(code) for needle in needles if needle for code in ("utf-8", "utf-16-le")]
-    longest = max(map(len, patterns), default=0)
+def _scan_files(directory: Path, needles: _Needles) -> tuple[int, int, int]:
     files = size = traces = 0
     for folder, _, names in os.walk(directory):
         for name in names:
@@ -221,8 +249,8 @@ def _scan_files(directory: Path, needles: Sequence[str]) -> tuple[int, int, int]
                 while chunk := stream.read(_CHUNK_BYTES):
                     size += len(chunk)
                     window = tail + chunk
-                    found.update(pattern for pattern in patterns if pattern in window)
-                    tail = window[-longest:] if longest else b""
+                    found |= needles.found_in(window)
+                    tail = window[-needles.longest :] if needles.longest else b""
             traces += len(found)
     return files, size, traces
 
@@ -241,10 +269,11 @@ def _ask_indexes(
         words -= set(terms(f"{record.name or ''} {record.text}"))
     # A word counts as found only when the row it leads to is a forgotten one: an index may stem
     # or split words otherwise than we do, and then leads to a living memory.
-    ids = {record.id for record in forgotten}
+    theirs = f"id IN ({', '.join(quoted(record.id) for record in forgotten)})"
+    asked = sorted(words)
     found = 0
-    for word in sorted(words):
-        for column in ("words", "grams"):
-            rows = run(table.match(word, column, columns=["id"], limit=50))
-            found += any(row["id"] in ids for row in rows)
-    return len(words), found
+    for start in range(0, len(asked), _WORDS_AT_ONCE):
+        some = " ".join(asked[start : start + _WORDS_AT_ONCE])
+        for column in INDEXES:
+            found += len(run(table.match(some, column, columns=["id"], limit=50, where=theirs)))
+    return len(asked), found

@@ -288,12 +288,12 @@ class Side:
 
     # --- events: ids, times and counts, never words -----------------------------------------------
 
-    def note_recall(self, ids: Sequence[str], *, at: Millis, took_ms: int, tokens: int) -> None:
-        """What a recall gave. Called after the answer is out."""
+    def note_recall(self, ids: Sequence[str], *, hits: int, at: Millis, took_ms: int, tokens: int) -> None:
+        """What a recall gave: how many hits, and the ids to count. Called after the answer is out."""
         with self._change() as db:
             db.execute(
                 "INSERT INTO events (at, kind, hits, took_ms, tokens) VALUES (?, 'recall', ?, ?, ?)",
-                (at, len(ids), took_ms, tokens),
+                (at, hits, took_ms, tokens),
             )
             db.executemany(
                 "INSERT INTO recalled VALUES (?, 1, ?) "

@@ -1,4 +1,4 @@
-"""Kill an import thirty times, each time a fresh one at a random moment: python -m tests.benchmarks.kill_import."""
+"""Kill thirty imports at random moments and compare: `python -m tests.benchmarks.kill_import [SEED]`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def main(seed: int) -> int:
             again = done(start("import", file, data=data))
             same = again.returncode == 0 and exported(data) == expected
             outcomes["same" if same else "different"] += 1
-            print(
-                f"killed with {kept:,} of {len(expected):,} memories; in the end {'' if same else 'not '}the same"
-            )
+            print(f"killed with {kept:,} of {len(expected):,} memories; same in the end: {same}")
             shutil.rmtree(data)
     print(f"seed {seed}: {dict(outcomes)}")
     return outcomes["different"]

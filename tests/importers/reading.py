@@ -56,7 +56,11 @@ def summary_of(items: list[Item]) -> dict[str, Any]:
 
 def _conversation(item: Conversation) -> dict[str, Any]:
     told = {"id": item.id, "title": item.title, "started_at": item.started_at and to_iso(item.started_at)}
-    told |= {"meta": dict(item.meta), "messages": [_message(message) for message in item.messages]}
+    told |= {
+        "project": item.project,
+        "meta": dict(item.meta),
+        "messages": [_message(message) for message in item.messages],
+    }
     return {key: value for key, value in told.items() if value}
 
 

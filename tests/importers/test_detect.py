@@ -63,11 +63,7 @@ def test_export_with_a_long_first_memory_is_known() -> None:
 @pytest.mark.parametrize(
     ("value", "key"),
     [
-        ({"mapping": {}, "current_node": "x"}, "mapping"),
-        ({"type": "session_meta", "payload": {"id": "x"}}, "payload"),
-        ({"type": "user", "message": {"role": "user", "content": "hi"}, "sessionId": "s"}, "sessionId"),
         ({"type": "entity", "name": "Mira", "observations": ["cello"]}, "observations"),
-        ({"uuid": "k", "chat_messages": [{"sender": "human", "text": "hi"}]}, "chat_messages"),
         ({"name": "chat", "messages": [{"from": "Ana", "text": "hi"}]}, "messages"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,13 +84,3 @@ def ids(records: Iterator[Record] | list[Record]) -> set[str]:
 def everything(store: LanceStore) -> dict[str, Record]:
     """Every memory that a reader sees, hidden ones too."""
     return {record.id: record for record in store.scan(EVERYTHING, now=NOW)}
-
-
-def stopping(work: Callable[[], None]) -> None:
-    """Do `work`, which is expected to be cut short."""
-    with pytest.raises(_Killed):
-        work()
-
-
-class _Killed(BaseException):
-    """What stands for the death of a process in the middle of a step."""

@@ -45,7 +45,7 @@ FULL = Record(
     derived_from=("e",),
     meta={"title": "a 'title'", "list": [1, None, {"x": "👾\u2028"}], "": "", "big": 2**60},
 )
-ONE_EMPTY = {
+ONE_EMPTY: dict[str, Any] = {
     "topics": (),
     "project": None,
     "audience": (),
@@ -247,7 +247,7 @@ LABEL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
     "name", ["kinds", "topics", "source_ids", "project", "role", "source", "session", "agent"]
 )
 def test_no_value_of_a_filter_leaves_its_quotes(shelf: LanceStore, name: str, value: str) -> None:
-    given_value = (value,) if name in ("kinds", "topics", "source_ids") else value
+    given_value: Any = (value,) if name in ("kinds", "topics", "source_ids") else value
     filters = replace(Filters(project_only=True), **{name: given_value})
     unlabelled = {"agent": SHOWN - {"coder"}}.get(name, set())
     known = {label for record in SHELF for label in (
@@ -539,9 +539,9 @@ def unit(axis: int) -> Vector:
     return array("f", [1.0 if n == axis else 0.0 for n in range(DIM)])
 
 
-def embedded(store: LanceStore, embedder: str = "e", **axes: int) -> LanceStore:
-    store.bind(embedder, DIM, asked=True)
-    store.add_vectors(embedder, {key: unit(axis) for key, axis in axes.items()})
+def embedded(store: LanceStore, **axes: int) -> LanceStore:
+    store.bind("e", DIM, asked=True)
+    store.add_vectors("e", {key: unit(axis) for key, axis in axes.items()})
     return store
 
 
@@ -574,6 +574,18 @@ def test_a_label_that_changes_keeps_the_vector(shop: Shop) -> None:
     store = embedded(shop.filled(before), a=0)
     store.apply([Change("update", replace(before, topics=("x",)), before=before)])
     assert store.pending("e", private=True) == []
+
+
+@pytest.mark.parametrize(("changed", "is_told"), [({"text": "new"}, True), ({"topics": ("x",)}, False)])
+def test_who_embeds_meanwhile_is_told_that_a_text_has_changed(
+    shop: Shop, changed: dict[str, Any], is_told: bool
+) -> None:
+    before = Record("a", "one")
+    store = shop.filled(before)
+    generation = store.state.generation
+    store.apply([Change("update", replace(before, **changed), before=before)])
+    store.refresh()
+    assert (store.state.generation > generation) == is_told
 
 
 def test_a_vector_finds_its_memory_by_cosine(shop: Shop) -> None:

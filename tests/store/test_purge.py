@@ -86,7 +86,7 @@ def purged(tmp_path_factory: pytest.TempPathFactory) -> object:
     edited = replace(SECRET, topics=("quokka",))
     store.apply([Change("update", edited, before=SECRET)])
     side.journal("edit", [("update", SECRET.id, to_json(SECRET))], at=NOW)
-    side.note_recall([SECRET.id], at=NOW, took_ms=1, tokens=0)
+    side.note_recall([SECRET.id], hits=1, at=NOW, took_ms=1, tokens=0)
     store.compact(keep_ms=10**9)
     assert found(store, "quokka")
     erase(store, side, edited)
@@ -209,6 +209,17 @@ def test_a_trace_in_a_stray_file_is_found(small: Shop, planted: bytes) -> None:
     assert proof_of(small).traces == 0
     (small.directory / "lance" / "stray.tmp").write_bytes(planted)
     assert proof_of(small).traces > 0
+
+
+def test_one_trace_among_many_that_were_forgotten_is_found(shop: Shop) -> None:
+    records = [*map(ordinary, range(100)), SECRET]
+    erase(shop.filled(*records, ordinary(200)), shop.side(), *records)
+    assert proof_of(shop, *records).traces == 0
+    stray = shop.directory / "stray.tmp"
+    stray.write_bytes(b"\0" * 1_048_560 + SECRET.text.encode())
+    assert proof_of(shop, *records).traces > 0
+    stray.write_bytes(b"\0" * 99 + ordinary(7).text.encode("utf-16-le"))
+    assert proof_of(shop, *records).traces > 0
 
 
 def test_a_table_that_was_left_is_found(shop: Shop) -> None:

@@ -170,7 +170,7 @@ def test_a_reader_neither_waits_for_a_writer_nor_sees_half_of_it(shop: Shop) -> 
 def test_a_reader_cannot_write(shop: Shop) -> None:
     shop.side()
     with pytest.raises(StoreError, match="cannot be opened for writing"):
-        shop.side(writable=False).note_recall(["a"], at=NOW, took_ms=1, tokens=0)
+        shop.side(writable=False).note_recall(["a"], hits=1, at=NOW, took_ms=1, tokens=0)
 
 
 def test_a_failed_change_leaves_nothing_of_itself(shop: Shop) -> None:
@@ -287,9 +287,9 @@ def test_the_journal_forgets_what_is_older_than_a_month(shop: Shop) -> None:
 
 def test_recalls_are_counted_by_memory_and_in_all(shop: Shop) -> None:
     side = shop.side()
-    side.note_recall(["a", "b"], at=10, took_ms=30, tokens=5)
-    side.note_recall(["a"], at=20, took_ms=10, tokens=0)
-    side.note_recall([], at=30, took_ms=20, tokens=0)
+    side.note_recall(["a", "b"], hits=2, at=10, took_ms=30, tokens=5)
+    side.note_recall(["a"], hits=1, at=20, took_ms=10, tokens=0)
+    side.note_recall([], hits=0, at=30, took_ms=20, tokens=0)
     assert (side.recalled("a"), side.recalled("b"), side.recalled("c")) == ((2, 20), (1, 10), (0, None))
     assert side.recalls() == Recalls(count=3, hit_rate=0.6667, p50_ms=20, p95_ms=20, injected_tokens=5)
 
@@ -298,14 +298,14 @@ def test_only_so_many_events_are_kept(shop: Shop, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("memcli.store.side._EVENTS_KEPT", 5)
     side = shop.side()
     for n in range(12):
-        side.note_recall([], at=n, took_ms=n, tokens=0)
+        side.note_recall([], hits=0, at=n, took_ms=n, tokens=0)
     assert side.recalls().count == 5
 
 
 def test_a_note_on_a_memory_that_is_being_erased_leaves_nothing(shop: Shop) -> None:
     side = shop.side()
     side.begin_erase(["erased-id-0001"], origins=[], at=NOW)
-    shop.side().note_recall(["erased-id-0001", "kept-id-0002"], at=NOW, took_ms=1, tokens=0)
+    shop.side().note_recall(["erased-id-0001", "kept-id-0002"], hits=2, at=NOW, took_ms=1, tokens=0)
     side.finish_erase(["erased-id-0001"])
     assert side.recalled("erased-id-0001") == (0, None)
     assert side.recalled("kept-id-0002") == (1, NOW)
@@ -324,7 +324,7 @@ def journaled(shop: Shop) -> Side:
     side.journal("edit", [("update", "secret-id-01", noted(SECRET))], at=NOW)
     for n in range(30, 60):
         side.journal("edit", [("update", f"kept-id-{n:02}", noted(f"kept text {n} " * 20))], at=NOW)
-    side.note_recall(["secret-id-01"], at=NOW, took_ms=1, tokens=0)
+    side.note_recall(["secret-id-01"], hits=1, at=NOW, took_ms=1, tokens=0)
     return side
 
 

@@ -1,0 +1,111 @@
+"""The format "basic-memory": a note of Basic Memory, with its observations and relations."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from memcli.importers.encoding import read_text
+from memcli.importers.format import ReadOptions
+from memcli.importers.head import Head
+from memcli.importers.markdown import Front, parse_front
+from memcli.importers.source import Source
+from memcli.importers.text import file_id, file_time, file_title
+from memcli.times import parse_file_time
+from memcli.types import Document, Item, Millis, Skip
+
+NAME = "basic-memory"
+
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+# What is taken for a second front matter: lines of keys and values alone, not a text between two rules.
+_SECOND = re.compile(
+    r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-[ \t][^\n]*\n|[ \t]+[^\n]*\n)+)---[ \t]*(?:\n|\Z)"
+)
+# A category has two letters at least: `[x]` is a task.
+_OBSERVATION = re.compile(
+    r"^\s*[-*] \[([^\W\d_][\w /-]+)\][ \t]+(\S.*?)(?:[ \t]+\(([^()\n]*)\))?[ \t]*$", re.MULTILINE
+)
+_RELATION = re.compile(
+    r"^\s*[-*] ([^\W\d][\w /-]*?)[ \t]+\[\[([^\[\]\n]+)\]\](?:[ \t]+\(([^()\n]*)\))?[ \t]*$", re.MULTILINE
+)
+_TAG = re.compile(r"(?<!\S)#([\w/-]*[^\W\d][\w/-]*)")
+_TIME_KEYS = ("created", "created_at", "date", "modified", "updated")
+_USED_KEYS = {"title", "tags", "permalink", *_TIME_KEYS}
+_OWN_KINDS = ("preference", "decision")
+
+
+def sniff(head: Head) -> bool:
+    """A note with a permalink, or with the second front matter that a sync may put before the first."""
+    text = head.text.replace("\r\n", "\n")
+    match = _FRONT.match(text) if head.kind == "text" else None
+    return match is not None and bool(
+        re.search(r"^permalink:", match[1], re.MULTILINE) or _SECOND.match(text, match.end())
+    )
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """Every observation and relation as a fact about what the note is of; the rest of the text as a note."""
+    text, encoding = read_text(source, asked=options.encoding)
+    yield from encoding.notices()
+    front, body = _front_and_body(text)
+    title = _word(front, "title") or file_title(source)
+    place = _word(front, "permalink") or file_id(source)
+    at, about = _time(front, options) or file_time(source, options)
+    tags = _tags(front)
+    seen: set[str] = set()
+    for fact, kind, topics, meta in _facts(body, title or place):
+        id_ = f"{place}#{hashlib.sha256(fact.encode()).hexdigest()[:12]}"
+        if id_ in seen:
+            yield Skip("duplicate")
+            continue
+        seen.add(id_)
+        labels = tuple(dict.fromkeys((*topics, *tags)))
+        yield Document(id_, NAME, fact, title=title, topics=labels, at=at, kind=kind, meta={**meta, **about})
+    rest = _RELATION.sub("", _OBSERVATION.sub("", body)).strip("\n")
+    if any(line.strip() and not line.startswith("#") for line in rest.split("\n")):
+        meta = {key: value for key, value in front.items() if key not in _USED_KEYS}
+        topics = tuple(dict.fromkeys((*tags, *_TAG.findall(rest))))
+        yield Document(place, NAME, rest, title=title, topics=topics, at=at, meta={**meta, **about})
+    elif not seen:
+        yield Skip("empty")
+
+
+def _front_and_body(text: str) -> tuple[Front, str]:
+    """The keys of the one or more front matters, the first of each, and what follows them."""
+    match, front, end = _FRONT.match(text), {}, 0
+    while match:
+        front = {**parse_front(match[1])[0], **front}
+        end = match.end()
+        match = _SECOND.match(text, end)
+    return front, text[end:]
+
+
+def _facts(body: str, title: str) -> Iterator[tuple[str, str, tuple[str, ...], dict[str, Any]]]:
+    """The facts of a note, each with its kind, its topics and what else is said of it."""
+    for category, told, context in _OBSERVATION.findall(body):
+        fact = re.sub(r"\s+", " ", _TAG.sub("", told)).strip()
+        kind = category.lower() if category.lower() in _OWN_KINDS else "fact"
+        meta = {"context": context} if context else {}
+        yield f"{title}: {fact or told}", kind, (category, *_TAG.findall(told)), meta
+    for relation, target, context in _RELATION.findall(body):
+        name = target.partition("|")[0].strip()
+        meta = {"relation": relation, "to": name, **({"context": context} if context else {})}
+        yield f"{title} {relation} {name}", "fact", (), meta
+
+
+def _word(front: Front, key: str) -> str | None:
+    value = front.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _tags(front: Front) -> tuple[str, ...]:
+    value = front.get("tags", [])
+    listed = value.strip("[]").split("," if "," in value else None) if isinstance(value, str) else value
+    return tuple(dict.fromkeys(tag.strip().strip("'\"#") for tag in listed if tag.strip()))
+
+
+def _time(front: Front, options: ReadOptions) -> tuple[Millis, dict[str, bool]] | None:
+    times = (parse_file_time(front.get(key), tz=options.tz) for key in _TIME_KEYS)
+    return next(((at, {}) for at in times if at is not None), None)

@@ -1,0 +1,264 @@
+"""Words of time in running text to the spans that they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
+
+from memcli.errors import UsageError
+from memcli.times import Span, parse_typed_time
+from memcli.types import Millis
+
+_DAY_MS = 86_400_000
+
+_WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
+_YEAR = r"(?P<year>(?:19|20)\d\d)\b"
+_COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_UNIT = r"(?:day|week|month|year)"
+_NUMBER_ZH = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
+_COUNT_ZH = r"(?:\d{1,3}|[一二两三四五六七八九十]|十[一二])"
+_UNIT_ZH = r"(?:天|周|星期|礼拜|月|年)"
+_WEEKDAY_ZH = "[一二三四五六日天]"
+
+_THIRDS = {
+    **dict.fromkeys(("early", "beginning", "start", "初", "上旬"), (1, 10)),
+    **dict.fromkeys(("mid", "middle", "中", "中旬"), (11, 20)),
+    **dict.fromkeys(("late", "end", "底", "末", "下旬"), (21, 31)),
+}
+"""The first and the last day of a part of a month."""
+
+_SAME_DAY = {
+    **dict.fromkeys(("this morning", "this afternoon", "this evening", "tonight"), "today"),
+    **dict.fromkeys(("今早", "今晚", "今晨", "今夜"), "today"),
+    **dict.fromkeys(("last night", "昨晚", "昨夜", "昨早", "昨"), "yesterday"),
+    **dict.fromkeys(("前晚", "前夜"), "前天"),
+}
+_DIGITS_ZH = "一二三四五六七八九"
+
+_REACH_DAYS = {"day": 0, "天": 0, "week": 3, "周": 3, "星期": 3, "礼拜": 3, "month": 15, "月": 15}
+"""How far around the day "2 weeks ago" reaches; a year's count reaches half a year."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Where the text stands in time."""
+
+    now: Millis
+    tz: tzinfo
+
+    def read(self, words: str) -> Span | None:
+        try:
+            return parse_typed_time(words, now=self.now, tz=self.tz)
+        except UsageError:
+            return None
+
+    def today(self) -> datetime:
+        return datetime.fromtimestamp(self.now / 1000, UTC).astimezone(self.tz)
+
+
+_Reader = Callable[[re.Match[str], _Here], Span | None]
+
+
+def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
+    """The stretches of time that a text speaks of, said at `now` by someone in the zone; often none.
+
+    English and Chinese: "last week", "3 days ago", "on May 4th", "in early March", "昨天", "上周三",
+    "5月4号", "三月初". A date without its year is the latest one that is not to come. Where a text names
+    a date, its words that count from the day of speaking are left out: "last week, as told on 6 May"
+    was not last week. "between A and B" is one span.
+    """
+    if not _MAY_HOLD_TIME.search(text):
+        return ()
+    here = _Here(now, tz)
+    found: list[tuple[int, int, Span]] = []
+    for finders in (_DATES, _RELATIVE):
+        found = list(_found(text, finders, here))
+        if found:
+            break
+    return tuple(_joined(text, found))
+
+
+def _found(text: str, finders: Sequence[tuple[str, _Reader]], here: _Here) -> Iterator[tuple[int, int, Span]]:
+    """(start, end, span) of what the finders match, in the order of the text, none inside another."""
+    matches = [
+        (match, read) for pattern, read in finders for match in _compiled(pattern).finditer(text)
+    ]
+    end = 0
+    for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
+        span = read(match, here) if match.start() >= end else None
+        if span is not None:
+            end = match.end()
+            yield match.start(), end, span
+
+
+def _joined(text: str, found: Sequence[tuple[int, int, Span]]) -> Iterator[Span]:
+    last_end, last = 0, None
+    for start, end, span in found:
+        if last is not None and _BETWEEN.fullmatch(text, last_end, start) and span.end >= last.start:
+            span = Span(last.start, span.end)
+        elif last is not None:
+            yield last
+        last_end, last = end, span
+    if last is not None:
+        yield last
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+# --- dates ----------------------------------------------------------------------------------------
+
+
+def _read_date(match: re.Match[str], here: _Here) -> Span | None:
+    """A day, a month or a part of one, by numbers or by the month's name."""
+    named = match.groupdict()
+    month = _month_number(match["month"])
+    day = _number(named.get("day"))
+    part = named.get("part")
+    if day is not None:
+        return _dated(here, named.get("year"), f"{month:02}-{day:02}")
+    span = _dated(here, named.get("year"), f"{month:02}")
+    if span is None or part is None:
+        return span
+    first, last = _THIRDS[part.casefold()]
+    return Span(span.start + (first - 1) * _DAY_MS, min(span.start + last * _DAY_MS - 1, span.end))
+
+
+def _dated(here: _Here, year: str | None, rest: str) -> Span | None:
+    if year is not None:
+        return here.read(f"{year}-{rest}")
+    this_year = here.today().year
+    candidates = (here.read(f"{this_year - back}-{rest}") for back in range(5))
+    return next((span for span in candidates if span and span.start <= here.now), None)
+
+
+def _month_number(word: str) -> int:
+    number = _number(word)
+    return number if number is not None else 1 + _MONTHS.index(word[:3].casefold())
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def _number(word: str | None) -> int | None:
+    """A number up to 99 in digits or Chinese characters; None for other words."""
+    if word is None or word.isascii():
+        return int(word) if word and word.isdecimal() else None
+    tens, ten, ones = word.rpartition("十")
+    tens_digit = _DIGITS_ZH.find(tens) + 1 if tens else 1 if ten else 0
+    return 10 * tens_digit + (_DIGITS_ZH.find(ones) + 1 if ones else 0)
+
+
+def _read_year(match: re.Match[str], here: _Here) -> Span | None:
+    return here.read(match["year"])
+
+
+_DATES: tuple[tuple[str, _Reader], ...] = (
+    (r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b", _read_date),
+    (rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?(?:\s*{_YEAR})?", _read_date),
+    (rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:,?\s*{_YEAR})?", _read_date),
+    (
+        rf"\b(?P<part>early|mid|late|beginning|start|middle|end)(?:[ -]|\s+of\s+){_MONTH}(?:,?\s*{_YEAR})?",
+        _read_date,
+    ),
+    (rf"\b(?:in|of|since|during|until|by)\s+{_MONTH}(?:,?\s*(?:of\s+)?{_YEAR})?", _read_date),
+    (rf"\b{_MONTH},?\s+{_YEAR}", _read_date),
+    (rf"\b(?:in|of|during|since)\s+{_YEAR}", _read_year),
+    (
+        rf"(?:(?P<year>(?:19|20)\d\d)\s*年\s*)?(?<![\d个第一二三四五六七八九十上下])(?P<month>{_NUMBER_ZH})\s*月份?"
+        rf"\s*(?:(?P<day>{_NUMBER_ZH})\s*[日号]?|(?P<part>初|上旬|中旬|中|底|末|下旬))?",
+        _read_date,
+    ),
+    (r"(?P<year>(?:19|20)\d\d)\s*年(?!\s*(?:\d|[一二三四五六七八九十]))", _read_year),
+)
+
+
+# --- counted from the day of speaking -------------------------------------------------------------
+
+
+def _read_typed(match: re.Match[str], here: _Here) -> Span | None:
+    words = " ".join(match[0].casefold().split())
+    return here.read(_SAME_DAY.get(words, words))
+
+
+def _read_ago(match: re.Match[str], here: _Here) -> Span | None:
+    span = _read_typed(match, here)
+    if span is None:
+        return None
+    reach = _REACH_DAYS.get(match["unit"].casefold(), 182) * _DAY_MS
+    return Span(span.start - reach, span.end + reach)
+
+
+def _read_past(match: re.Match[str], here: _Here) -> Span | None:
+    """From then until now: "the past two weeks"."""
+    count, unit = match["count"] or "1", match["unit"].casefold()
+    since = here.read(f"{count} {unit}s ago" if unit.isascii() else f"{count}{unit}前")
+    return since and Span(since.start, here.now)
+
+
+def _read_weekday(match: re.Match[str], here: _Here) -> Span | None:
+    """The last such day, today included."""
+    name = match["weekday"].casefold()
+    today = here.today()
+    index = (
+        _WEEKDAY.split("|").index(name) if name.isascii() else "一二三四五六日".index(name.replace("天", "日"))
+    )
+    return here.read(f"{today - timedelta(days=(today.weekday() - index) % 7):%Y-%m-%d}")
+
+
+def _read_weekend(match: re.Match[str], here: _Here) -> Span | None:
+    """The last weekend that has begun, or with "next" the one after the next Monday."""
+    today = here.today()
+    which = match["which"].casefold()
+    saturday = today - timedelta(days=(today.weekday() - 5) % 7)
+    if which in ("last", "上") and today.weekday() >= 5:
+        saturday -= timedelta(days=7)
+    if which in ("next", "下"):
+        saturday += timedelta(days=14 if today.weekday() < 5 else 7)
+    if which in ("this", "这", "本") and today.weekday() < 5:
+        saturday += timedelta(days=7)
+    first = here.read(f"{saturday:%Y-%m-%d}")
+    return first and Span(first.start, first.end + _DAY_MS)
+
+
+def _read_named_month(match: re.Match[str], here: _Here) -> Span | None:
+    """The latest month of that name that is not to come."""
+    return _dated(here, None, f"{_month_number(match['month']):02}")
+
+
+_RELATIVE: tuple[tuple[str, _Reader], ...] = (
+    (r"\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b", _read_typed),
+    (r"\b(?:this (?:morning|afternoon|evening)|tonight|last night)\b", _read_typed),
+    (r"\b(?:last|previous|this|next) (?:week|month|year)\b", _read_typed),
+    (rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
+    (rf"\b(?P<which>last|this|next) weekend\b", _read_weekend),
+    (rf"\blast {_MONTH}", _read_named_month),
+    (rf"\bon (?P<weekday>{_WEEKDAY})\b", _read_weekday),
+    (rf"\b{_COUNT} (?P<unit>{_UNIT})s? ago\b", _read_ago),
+    (rf"\b(?:past|last) (?:(?P<count>{_COUNT}) )?(?P<unit>{_UNIT})s?\b", _read_past),
+    (r"大前天|前天|昨天|昨日|今天|明天|大后天|后天|去年|今年|前年|明年|后年", _read_typed),
+    (r"今[早晚晨夜]|昨[晚夜早]|前[晚夜]", _read_typed),
+    (r"(?:上上|[上这本下])个?(?:周|星期|礼拜|月)(?![一二三四五六日天末])", _read_typed),
+    (rf"(?:上上|[上这本下])个?(?:周|星期|礼拜){_WEEKDAY_ZH}", _read_typed),
+    (r"(?P<which>[上这本下])个?周末", _read_weekend),
+    (rf"(?<![上这本下个每])(?:周|星期|礼拜)(?P<weekday>{_WEEKDAY_ZH})", _read_weekday),
+    (rf"{_COUNT_ZH}个?(?P<unit>{_UNIT_ZH})(?:之前|以前|前)", _read_ago),
+    (rf"(?:最近|过去|近)的?这?(?P<count>{_COUNT_ZH})个?(?P<unit>{_UNIT_ZH})", _read_past),
+)
+
+_BETWEEN = re.compile(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
+_MAY_HOLD_TIME = re.compile(
+    r"\d|[年月日号周天昨今明前后]|星期|礼拜|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this|next|ago"
+    r"|on\s|in\s|of\s|since|early|mid|late|during|until|by\s)",
+    re.IGNORECASE,
+)

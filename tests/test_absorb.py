@@ -1,0 +1,344 @@
+"""import: files in, each record once, what was forgotten kept out; and out again, byte for byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memcli.absorb import Intake
+from memcli.memory import open_memory
+from memcli.times import from_iso
+from memcli.types import Filters, Record, Selection
+from tests.process import NOW, Shared, export_of, files_of
+
+PASSWORD = "".join(("Xk9#", "mQ2v!", "tRz7"))
+KEYS = ("added", "duplicates", "forgotten")
+
+CHAT = [
+    {"id": "1", "session_id": "a", "role": "user", "content": "Corin lives on Quayside Row",
+     "timestamp": "2026-01-01T10:00:00Z"},
+    {"id": "2", "session_id": "a", "role": "assistant", "content": "Noted",
+     "timestamp": "2026-01-01T10:01:00Z"},
+    {"id": "1", "session_id": "b", "role": "user", "content": "The beans need water",
+     "timestamp": "2026-01-02T10:01:00Z"},
+]  # fmt: skip
+
+
+def lines(messages: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(message, ensure_ascii=False) + "\n" for message in messages)
+
+
+def counts(report: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(report[key] for key in KEYS)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Shared:
+    """An empty home with a chat to import, and a copy of it."""
+    for name in ("chat.jsonl", "copy.jsonl"):
+        (tmp_path / name).write_text(lines(CHAT), "utf-8")
+    return Shared(tmp_path)
+
+
+# --- the summary ----------------------------------------------------------------------------------
+
+
+def test_the_summary_tells_what_became_of_every_line(fresh: Shared) -> None:
+    (fresh.home / "chat.jsonl").write_text(
+        lines([*CHAT, CHAT[0], {"role": "user", "content": ""}])
+        + "not json\n"
+        + lines([{"role": "user", "content": f"The password is {PASSWORD}"}]),
+        "utf-8",
+    )
+    answer = fresh.json("import", "chat.jsonl")
+    (report,) = answer["files"]
+    assert "line 6: expecting value at column 1" in report.pop("warnings")
+    assert report == {
+        "path": "chat.jsonl",
+        "format": "message-jsonl",
+        "conversations": 3,
+        "messages": {"user": 3, "assistant": 1, "system": 0, "tool": 0},
+        "notes": 0,
+        "added": 4,
+        "duplicates": 0,
+        "forgotten": 0,
+        "redacted": {"password": 1},
+        "skipped": {"duplicate": 1, "empty": 1},
+        "bad_lines": [6],
+    }
+    assert list(answer) == ["files", "totals", "took_ms"]
+    assert answer["totals"].pop("warnings") >= answer["totals"].pop("bad_lines") == 1
+    assert answer["totals"] == {key: report[key] for key in answer["totals"]}
+
+
+def test_a_person_reads_one_line_a_file(fresh: Shared) -> None:
+    (fresh.home / "tea.md").write_text("# Tea\n\nOolong at five.\n", "utf-8")
+    done = fresh("import", "chat.jsonl", "tea.md")
+    assert done.stdout == (
+        "chat.jsonl\tmessage-jsonl\tadded 3, 0 known, 0 forgotten before\n"
+        "tea.md\tmarkdown\tadded 1, 0 known, 0 forgotten before\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_twice_the_same_adds_nothing(fresh: Shared) -> None:
+    assert counts(fresh.json("import", "chat.jsonl")["totals"]) == (3, 0, 0)
+    before = fresh("export").stdout
+    again = fresh.json("import", "chat.jsonl", "copy.jsonl")
+    assert [counts(report) for report in again["files"]] == [(0, 3, 0), (0, 3, 0)]
+    assert fresh("export").stdout == before
+
+
+def test_a_dry_run_counts_and_makes_no_store(fresh: Shared) -> None:
+    before = files_of(fresh.home)
+    answer = fresh.json("import", "chat.jsonl", "copy.jsonl", "--dry-run")
+    assert [counts(report) for report in answer["files"]] == [(3, 0, 0), (0, 3, 0)]
+    assert fresh("import", "chat.jsonl", "--dry-run").stdout.split("\t")[2].startswith("would add 3, ")
+    assert files_of(fresh.home) == before
+
+
+def test_a_dry_run_on_a_store_changes_no_byte_of_it(fresh: Shared) -> None:
+    fresh("import", "-", input=lines(CHAT[:1]))
+    before = files_of(fresh.home), fresh("export").stdout
+    assert counts(fresh.json("import", "-", "--dry-run", input=lines(CHAT))["totals"]) == (2, 1, 0)
+    assert (files_of(fresh.home), fresh("export").stdout) == before
+
+
+MESSAGE = st.fixed_dictionaries(
+    {
+        "content": st.sampled_from(["Tea", "Rain", " ", "Tea\u2028🧱"]),
+        "role": st.sampled_from(["user", "assistant"]),
+    },
+    optional={
+        "id": st.sampled_from(["1", "2"]),
+        "session_id": st.sampled_from(["a", "b"]),
+        "timestamp": st.sampled_from([1_700_000_000, 1_700_000_060]),
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    first=st.lists(MESSAGE, max_size=8),
+    second=st.lists(MESSAGE, max_size=8),
+    gone=st.sampled_from(["Tea", "?"]),
+)
+def test_every_record_is_in_exactly_one_count(
+    tmp_path_factory: pytest.TempPathFactory,
+    first: list[dict[str, Any]],
+    second: list[dict[str, Any]],
+    gone: str,
+) -> None:
+    home = tmp_path_factory.mktemp("counts")
+    memory = open_memory(data_dir=home, clock=lambda: from_iso(NOW), embedder="none")
+    for name, messages in (("a", first), ("b", second), ("b", second)):
+        path = home / f"{name}.jsonl"
+        path.write_text(lines(messages), "utf-8")
+        before = {record.id for record in memory.export(Filters())}
+        (report,) = memory.absorb([str(path)], intake=Intake()).files
+        after = {record.id for record in memory.export(Filters())}
+        held = sum(report.messages.values()) + report.notes
+        assert report.added + report.duplicates + report.forgotten == held
+        assert held + sum(report.skipped.values()) == len(messages)
+        assert (len(after - before), before - after) == (report.added, set())
+        if any(record.text == gone for record in memory.export(Filters())):
+            memory.erase(memory.plan_forget(Selection(match=gone)))
+    assert report.added == 0
+
+
+# --- what was forgotten ---------------------------------------------------------------------------
+
+
+def forget_corin(shared: Shared) -> None:
+    assert shared("forget", "--match", "Quayside", "--yes").returncode == 0
+
+
+def quayside(shared: Shared) -> list[str]:
+    return [memory["text"] for memory in shared.json("list")["memories"] if "Quayside" in memory["text"]]
+
+
+OTHER_TOOL = [
+    {"messages": [
+        {"uuid": f"x{number}", "role": message["role"], "content": message["content"],
+         "created_at": message["timestamp"]}
+        for number, message in enumerate(CHAT[:2])
+    ]}
+]  # fmt: skip
+
+
+def test_what_was_forgotten_stays_forgotten_whoever_exports_it(fresh: Shared) -> None:
+    fresh("import", "chat.jsonl")
+    forget_corin(fresh)
+    assert counts(fresh.json("import", "chat.jsonl")["totals"]) == (0, 2, 1)
+    assert counts(fresh.json("import", "-", input=lines(OTHER_TOOL))["totals"]) == (0, 1, 1)
+    assert quayside(fresh) == []
+
+
+def test_the_own_export_does_not_bring_back_what_was_forgotten(fresh: Shared) -> None:
+    fresh("import", "chat.jsonl")
+    export = fresh("export").stdout
+    forget_corin(fresh)
+    assert counts(fresh.json("import", "-", input=export)["totals"]) == (0, 2, 1)
+    assert quayside(fresh) == []
+    assert counts(fresh.json("import", "-", "--restore", input=export)["totals"]) == (1, 2, 0)
+    assert fresh("export").stdout == export
+
+
+def test_restore_brings_it_back_for_good(fresh: Shared) -> None:
+    fresh("import", "chat.jsonl")
+    forget_corin(fresh)
+    assert counts(fresh.json("import", "chat.jsonl", "--restore")["totals"]) == (1, 2, 0)
+    assert counts(fresh.json("import", "chat.jsonl")["totals"]) == (0, 3, 0)
+    assert quayside(fresh) == ["Corin lives on Quayside Row"]
+
+
+def test_an_explicit_remember_brings_it_back(fresh: Shared) -> None:
+    fresh("remember", "Corin lives on Quayside Row", "--source-id", "x")
+    forget_corin(fresh)
+    assert quayside(fresh) == []
+    fresh("remember", "Corin lives on Quayside Row", "--source-id", "x")
+    assert quayside(fresh) == ["Corin lives on Quayside Row"]
+
+
+def test_a_forgotten_word_without_a_time_does_not_block_the_same_word_elsewhere(fresh: Shared) -> None:
+    said = [{"role": "user", "content": "ok"}]
+    fresh("import", "-", input=lines([{**said[0], "session_id": "a"}]))
+    assert fresh("forget", "--session", "a", "--yes").returncode == 0
+    assert counts(fresh.json("import", "-", input=lines([{**said[0], "session_id": "b"}]))["totals"]) == (
+        1,
+        0,
+        0,
+    )
+
+
+# --- the same thing, however it comes -------------------------------------------------------------
+
+
+def test_a_note_that_has_changed_replaces_its_old_text(fresh: Shared) -> None:
+    note = fresh.home / "plan.md"
+    note.write_text("# Plan\n\nPaint the fence.\n", "utf-8")
+    fresh("import", "plan.md")
+    note.write_text("# Plan\n\nPaint the shed.\n", "utf-8")
+    assert counts(fresh.json("import", "plan.md")["totals"]) == (1, 0, 0)
+    assert counts(fresh.json("import", "plan.md")["totals"]) == (0, 1, 0)
+    current = fresh.json("list", "--current")["memories"]
+    assert ["shed" in memory["text"] for memory in current] == [True]
+
+
+def test_a_directory_and_stdin_are_read_as_files_are(fresh: Shared) -> None:
+    (fresh.home / "notes").mkdir()
+    for name in ("a.md", "b.txt"):
+        (fresh.home / "notes" / name).write_text(f"# Note {name}\n\nIt *rains*.\n", "utf-8")
+    answer = fresh.json("import", "notes", "-", input=lines(CHAT))
+    assert sorted((report["format"], report["added"]) for report in answer["files"]) == [
+        ("markdown", 1),
+        ("message-jsonl", 3),
+        ("text", 1),
+    ]
+
+
+def test_options_leave_out_what_is_not_wanted(fresh: Shared) -> None:
+    answer = fresh.json("import", "chat.jsonl", "--role", "user", "--since", "2026-01-02", "--project", "p")
+    assert (answer["totals"]["added"], answer["totals"]["skipped"]) == (1, {"role": 1, "since": 1})
+    (memory,) = fresh.json("list")["memories"]
+    assert (memory["text"], memory["project"]) == ("The beans need water", "p")
+
+
+def test_vectors_are_made_of_what_was_imported_unless_they_are_not_wanted(fresh: Shared) -> None:
+    builtin = {"MEMCLI_EMBEDDER": "builtin"}
+    fresh("import", "chat.jsonl", "--no-vectors", env=builtin)
+    assert fresh.json("stats")["pending"]["vectors"] == 3
+    fresh("import", "chat.jsonl", env=builtin)
+    assert fresh.json("stats")["pending"]["vectors"] == 0
+
+
+# --- what cannot be read --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ([], "there is nothing to import"),
+        (["missing.jsonl"], "missing.jsonl"),
+        (["bad.jsonl", "--format", "message-jsonl"], "no record could be read"),
+        (["chat.jsonl", "--format", "dream"], "--format cannot be 'dream'"),
+        (["chat.jsonl", "--tz", "Mars/Base"], "Mars/Base"),
+        (["chat.jsonl", "--encoding", "utf-99"], "utf-99"),
+    ],
+)
+def test_an_import_of_nothing_is_refused(fresh: Shared, paths: list[str], message: str) -> None:
+    (fresh.home / "bad.jsonl").write_text("{broken\n[1\n", "utf-8")
+    before = files_of(fresh.home)
+    done = fresh("import", *paths)
+    problem, hint = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert problem.startswith("memcli: ")
+    assert message in problem
+    assert hint.startswith("hint: ")
+    assert files_of(fresh.home) == before
+
+
+def test_one_file_that_cannot_be_read_does_not_stop_the_others(fresh: Shared) -> None:
+    done = fresh("import", "missing.jsonl", "chat.jsonl", "--json")
+    reports = json.loads(done.stdout)["files"]
+    assert (done.returncode, [report["added"] for report in reports]) == (0, [0, 3])
+    assert "no such file" in reports[0]["warnings"][0]
+
+
+# --- there and back -------------------------------------------------------------------------------
+
+LONG = "".join(f"Item {number}: fences, water butts 🧱 and the compost heap. " for number in range(200))
+KEPT = [
+    Record("aaaa0001", "👩‍👩‍👧 שלום \u202eabc\u202c line\u2028separator\x85 \x1b[31m \ttab\r\nnew \\ \"",
+           topics=("שלום", "a,b"), meta={"title": "🧱\u2028", "n": [1, None, {"x": 1.5}]}),
+    Record("bbbb0002", "Espresso", "preference", source_id="drink", created_at=1, superseded_by="bbbb0003",
+           valid_to=2),
+    Record("bbbb0003", "Green tea", "preference", source_id="drink", created_at=2, supersedes=("bbbb0002",)),
+    Record("cccc0004", "Hidden", retired=True, private=True, audience=("planner",), project="p"),
+    Record("dddd0005", LONG, "document", "P2", source="import:markdown", source_id="long.md"),
+    Record("eeee0006", "Hi", "episode", "P2", role="user", name="Wren", source="import:x", source_id="1",
+           session_id="a", position=0),
+    Record("eeee0007", "Hi", "episode", "P2", role="user", source="import:x", source_id="1", session_id="b",
+           position=0, created_at=1_767_225_600_000),
+    Record("eeee0008", "ok", "episode", "P2", role="user", source="import:x", session_id="b", position=1),
+    Record("eeee0009", "ok", "episode", "P2", role="user", source="import:x", session_id="b", position=2),
+    Record("ffff0010", "Summary", "summary", "P2", derived_from=("eeee0006", "eeee0007"), expires_at=5,
+           valid_from=-62_135_596_800_000),
+]  # fmt: skip
+
+
+def test_export_import_export_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    shared = Shared(tmp_path)
+    assert counts(shared.json("import", "-", "--user", "a", input=export_of(KEPT))["totals"]) == (
+        len(KEPT),
+        0,
+        0,
+    )
+    once = shared("export", "--user", "a").stdout
+    assert sorted(once.splitlines(keepends=True)) == sorted(export_of(KEPT).splitlines(keepends=True))
+    later = {"MEMCLI_NOW": "2027-01-01T00:00:00Z"}
+    assert counts(shared.json("import", "-", "--user", "b", input=once, env=later)["totals"]) == (
+        len(KEPT),
+        0,
+        0,
+    )
+    assert shared("export", "--user", "b").stdout == once
+    assert counts(shared.json("import", "-", "--user", "b", input=once)["totals"]) == (0, len(KEPT), 0)
+
+
+def test_what_was_remembered_edited_and_imported_goes_there_and_back(fresh: Shared) -> None:
+    fresh("import", "chat.jsonl")
+    for text in ("Espresso", "Green tea", "Oolong"):
+        fresh("remember", text, "--source-id", "drink")
+    fresh("forget", "--match", "Noted", "--retire", "--yes")
+    once = fresh("export").stdout
+    assert once.count("\n") == 6
+    assert counts(fresh.json("import", "-", "--user", "b", input=once)["totals"]) == (6, 0, 0)
+    assert fresh("export", "--user", "b").stdout == once
+    assert counts(fresh.json("import", "chat.jsonl", "--user", "b")["totals"]) == (0, 3, 0)
