@@ -751,29 +751,35 @@ def _hit(row: Secret, match: re.Match[str]) -> tuple[Span, ...]:
 
 _Search: TypeAlias = Callable[[str, tuple[str, ...], tuple[Secret, ...]], list[Span]]
 
+
+def _cues(words: str) -> tuple[str, ...]:
+    return tuple(words.split("|"))
+
+
 # In this order: what one step has taken is gone for those after it.
 _STEPS: tuple[tuple[_Search, tuple[str, ...], tuple[Secret, ...]], ...] = (
     (_anywhere_in_ascii, ("[A-Za-z0-9_+/-]{20}",), KEYS),
     (_anywhere_in_ascii, (f"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}",), NUMBERS),
     (_anywhere, ("://",), ADDRESSES),
-    (_anywhere, ("is your ", "is my ", "is the ", "is our ", "码", "碼", "口令"), NAMED_AFTER),
+    (_anywhere, _cues("is your |is my |is the |is our |码|碼|口令"), NAMED_AFTER),
     (
         _at_cues,
-        ("authorization", "bearer", "basic", "cred", "login", "phrase", "words", "mnemonic", "ssn", "social")
-        + ("助", "身份", "账号", "帐号", "用户名密码"),
+        _cues(
+            "authorization|bearer|basic|cred|login|phrase|words|mnemonic|ssn|social|助|身份|账号|帐号|用户名"
+        ),
         LABELLED,
     ),
-    (_at_cues, ("secret", "token", "key", "aws", "amazon", "密", "秘", "私", "令牌"), TOKENS),
+    (_at_cues, _cues("secret|token|key|aws|amazon|密|秘|私|令牌"), TOKENS),
     (
         _at_cues,
-        ("pass", "pwd", "pw", "-u", "kennwort", "contraseña", "mot de passe", "senha", "пароль", "パスワード")
-        + ("密", "口令"),
+        _cues("pass|pwd|pw|-u|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密|口令"),
         PASSWORDS,
     ),
     (
         _at_cues,
-        ("pin", "code", "combination", "otp", "cvv", "cvc", "密", "口令")
-        + ("验证码", "驗證碼", "动态码", "動態碼", "校验码", "安全码", "门禁码", "解锁码"),
+        _cues(
+            "pin|code|combination|otp|cvv|cvc|密|口令|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码"
+        ),
         CODES,
     ),
 )

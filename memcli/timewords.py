@@ -88,9 +88,7 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
 
 def _found(text: str, finders: Sequence[tuple[str, _Reader]], here: _Here) -> Iterator[tuple[int, int, Span]]:
     """(start, end, span) of what the finders match, in the order of the text, none inside another."""
-    matches = [
-        (match, read) for pattern, read in finders for match in _compiled(pattern).finditer(text)
-    ]
+    matches = [(match, read) for pattern, read in finders for match in _compiled(pattern).finditer(text)]
     end = 0
     for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
         span = read(match, here) if match.start() >= end else None
@@ -211,7 +209,9 @@ def _read_weekday(match: re.Match[str], here: _Here) -> Span | None:
     name = match["weekday"].casefold()
     today = here.today()
     index = (
-        _WEEKDAY.split("|").index(name) if name.isascii() else "一二三四五六日".index(name.replace("天", "日"))
+        _WEEKDAY.split("|").index(name)
+        if name.isascii()
+        else "一二三四五六日".index(name.replace("天", "日"))
     )
     return here.read(f"{today - timedelta(days=(today.weekday() - index) % 7):%Y-%m-%d}")
 

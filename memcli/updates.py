@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memcli.passages import query_terms, terms
-from memcli.types import Candidate, Record
+from memcli.types import Hit, Record
 
 NAMED = 0.7
 """The share (by idf) of what is given up that an earlier statement has to name."""
@@ -64,14 +64,23 @@ _GIVEN_UP: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
         ),
         (rf"\b(?:instead of|rather than|moved away from|shift from) {_CLAUSE}{_END}", _HABIT),
         (rf"\b(?:switched|changed|moved|went) (?:\w+ )?from {_CLAUSE} (?:over )?to\b", _HABIT),
-        (r"(?:^|[,.;:!?] )(?:my |the )?(?P<old>\w+(?: \w+)?) (?:is|are) (?:gone|out|history|no more|off)\b", _HABIT),
+        (
+            r"(?:^|[,.;:!?] )(?:my |the )?(?P<old>\w+(?: \w+)?) (?:is|are) (?:gone|out|history|no more|off)\b",
+            _HABIT,
+        ),
         (
             rf"\b(?:finished|completed|done|wrapped up|ticked off|taken care of|cancel?led|called off) {_CLAUSE}{_END}",
             _PLAN,
         ),
-        (rf"(?:戒掉?|忌口?|不再|别再|再也不|不怎么|放弃|停掉|停用|告别|卖掉?|受不了){_CLAUSE}{_END_ZH}", _HABIT),
+        (
+            rf"(?:戒掉?|忌口?|不再|别再|再也不|不怎么|放弃|停掉|停用|告别|卖掉?|受不了){_CLAUSE}{_END_ZH}",
+            _HABIT,
+        ),
         (rf"不(?:能|想|爱|喜欢|敢|可以)?(?:吃|喝|用|玩|看|去|抽|碰|喜欢){_CLAUSE}了", _HABIT),
-        (rf"(?:以前|过去|原来|曾经)(?:很|最|都|总|常|一直|总是)?(?:爱|喜欢|是|用|吃|喝|在)?{_CLAUSE}[，,]?(?=但|可|不过|现在|最近|如今|后来)", _HABIT),
+        (
+            rf"(?:以前|过去|原来|曾经)(?:很|最|都|总|常|一直|总是)?(?:爱|喜欢|是|用|吃|喝|在)?{_CLAUSE}[，,]?(?=但|可|不过|现在|最近|如今|后来)",
+            _HABIT,
+        ),
         (rf"从{_CLAUSE}(?:换成|改成|换到|改用|转到|跳槽到)", _HABIT),
         (rf"(?:^|[，。；,;]){_CLAUSE}(?:已经|都|也)?(?:戒|停|卖|退|扔)(?:了|掉)", _HABIT),
         (rf"(?:做完|完成|搞定|办完|取消|处理完|交)了?{_CLAUSE}{_END_ZH}", _PLAN),
@@ -86,7 +95,9 @@ _EMPTY = frozenset(
         " find stuff bit kind play go watch read write visit live make take get feel listen start try be buy eat drink see always pretty very all about keen crazy now still my our update make dislike disliked hate"
     )
 )
-_LEADING_ZH = re.compile(r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点)+|(?:的|掉|了|过)+$")
+_LEADING_ZH = re.compile(
+    r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点)+|(?:的|掉|了|过)+$"
+)
 
 _CHANGED = re.compile(
     r"\b(?:moved|changed|postponed|rescheduled|pushed|brought forward|delayed|cut|raised|reduced|increased|lowered|extended"
@@ -174,7 +185,7 @@ def _changed(text: str) -> Iterator[frozenset[str]]:
     """What each sentence that tells a change is about: its terms before the change or all but the values."""
     for sentence in _SENTENCE.findall(text):
         match = _CHANGED.search(sentence)
-        if match is None:
+        if match is None or not _VALUE.search(sentence, match.start()):
             continue
         about = _VALUE.sub(" ", sentence[: match.end()] if match.start() > 4 else sentence)
         about = _CHANGED.sub(" ", about)
@@ -186,7 +197,7 @@ def _changed(text: str) -> Iterator[frozenset[str]]:
 # --- which is outdated ----------------------------------------------------------------------------
 
 
-def outdated(earlier: Sequence[Candidate], later: Sequence[Candidate]) -> dict[str, str]:
+def outdated(earlier: Sequence[Hit], later: Sequence[Hit]) -> dict[str, str]:
     """Of the `earlier` statements those that one of the `later` outdates: id → id of the latest such.
 
     A statement outdates an earlier one of the same person when
@@ -199,24 +210,24 @@ def outdated(earlier: Sequence[Candidate], later: Sequence[Candidate]) -> dict[s
 
     "I also like tea" outdates nothing.
     """
-    frequency = Counter(term for each in later for term in _terms(each.passage))
+    frequency = Counter(term for each in later for term in _terms(_text(each)))
     found: dict[str, tuple[tuple[int, int], str]] = {}
     for newer in later:
-        said = _said(newer.passage)
+        said = _said(_text(newer))
         if not (said.given_up or said.changed or said.slots) or not _is_persons(newer.record):
             continue
         for older in earlier:
-            if _is_before(older.record, newer.record) and _outdates(said, newer, older, frequency, len(later)):
+            if _is_before(older.record, newer.record) and _outdates(
+                said, newer, older, frequency, len(later)
+            ):
                 when = _when(newer.record)
                 if older.record.id not in found or when > found[older.record.id][0]:
                     found[older.record.id] = (when, newer.record.id)
     return {older: newer for older, (_, newer) in found.items()}
 
 
-def _outdates(
-    said: _Said, newer: Candidate, older: Candidate, frequency: Mapping[str, int], total: int
-) -> bool:
-    held = _terms(older.passage)
+def _outdates(said: _Said, newer: Hit, older: Hit, frequency: Mapping[str, int], total: int) -> bool:
+    held = _terms(_text(older))
 
     def names(wanted: frozenset[str]) -> bool:
         if all(frequency[term] > max(FEW_STATEMENTS, COMMON * total) for term in wanted & held):
@@ -225,10 +236,14 @@ def _outdates(
         return sum(weights[term] for term in wanted & held) >= NAMED * sum(weights.values())
 
     return (
-        any(names(wanted) and looks.search(older.passage) for wanted, looks in said.given_up)
-        or any(names(wanted) and _VALUE.search(older.passage) for wanted in said.changed)
-        or bool(said.slots & _said(older.passage).slots and not _ALSO.search(newer.passage))
+        any(names(wanted) and looks.search(_text(older)) for wanted, looks in said.given_up)
+        or any(names(wanted) and _VALUE.search(_text(older)) for wanted in said.changed)
+        or bool(said.slots & _said(_text(older)).slots and not _ALSO.search(_text(newer)))
     )
+
+
+def _text(hit: Hit) -> str:
+    return hit.excerpt or hit.record.text
 
 
 @lru_cache(maxsize=4096)

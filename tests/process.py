@@ -1,8 +1,10 @@
-"""The program as a process: in a home that the tests of a module share, and on a terminal of some width."""
+"""The program in a home that the tests of a module share: as a process, in this one, and on a terminal."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import io
 import json
 import os
 import pty
@@ -16,6 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from memcli.__main__ import _main as run_main
 from memcli.record_json import to_json
 from memcli.types import Record
 from tests.conftest import XDG, Run
@@ -48,9 +53,28 @@ class Shared:
     ) -> subprocess.CompletedProcess[str]:
         return Run(self.home)(*args, input=input, env={**self.environment, **(env or {})})
 
+    def here(
+        self,
+        *args: str | Path,
+        input: str = "",  # noqa: A002 (as subprocess calls it)
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """The same in this process: ten times as fast, for long tables."""
+        streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (input.encode(), b"", b"")]
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.home):
+            for name, value in {**self.environment, **(env or {})}.items():
+                patch.setenv(name, value)
+            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+                patch.setattr(sys, name, stream)
+            code = run_main([*map(str, args)])
+            for stream in streams[1:]:
+                stream.flush()
+        _, out, err = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+        return subprocess.CompletedProcess(args, code, out, err)
+
     def json(self, *args: str | Path, **given: Any) -> Any:
-        """The JSON document that a command answers with, whatever its exit code."""
-        done = self(*args, "--json", **given)
+        """The JSON document that a command answers with, run in this process, whatever its exit code."""
+        done = self.here(*args, "--json", **given)
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
 

@@ -15,7 +15,7 @@ import memcli
 
 LINE = """
 __main__ → cli → serve → mcp → doctor → chat → memory → absorb → vectors → stats → export → models → store
-→ inject → rank → lifecycle → about → extract → passages → importers → redact → config → record_json → times → types → errors
+→ inject → rank → updates → timewords → lifecycle → about → extract → passages → importers → redact → config → record_json → times → types → errors
 """
 STATIONS = LINE.replace("→", "").split()
 

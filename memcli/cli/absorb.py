@@ -47,6 +47,12 @@ def import_(
     role: Annotated[
         str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said.")
     ] = None,
+    me: Annotated[
+        str | None, typer.Option("--me", metavar="NAME", help="Which author of a messenger's history is you.")
+    ] = None,
+    all_branches: Annotated[
+        bool, typer.Option("--all-branches", help="Answers that were regenerated or edited away, too.")
+    ] = False,
     include_tools: Annotated[
         bool, typer.Option("--include-tools", help="Keep what tools were asked, too.")
     ] = False,
@@ -58,6 +64,13 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be taken, and store nothing.")
     ] = False,
+    discover: Annotated[
+        bool, typer.Option("--discover", help="Look for histories on this machine, and ask which to take.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on taking in what is added to the files, until Ctrl-C.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --discover: take all, do not ask.")] = False,
 ) -> None:
     """Take in chat histories and notes. Twice the same file adds nothing.
 
@@ -67,20 +80,21 @@ def import_(
       zcat chats.jsonl.gz | memcli import -
       memcli import old.jsonl --dry-run --json
 
-    The format is told from the content: message-a-line JSONL, OpenAI chat JSONL, Markdown, text, CSV and
-    memcli's own export.
+      memcli import --discover
+      memcli import --watch ~/.claude/projects
+
+    The format is told from the content, never from the name; `--format` names one of: FORMAT_NAMES.
     """
-    if not paths:
-        raise UsageError("there is nothing to import", "name files or directories, or - for standard input")
-    if form and form not in [row.name for row in FORMATS]:
-        raise UsageError(
-            f"--format cannot be {form!r}", f"it is one of {', '.join(row.name for row in FORMATS)}"
-        )
-    if tz:
-        to_zone(tz)
+    _refuse_bad_options(form, tz, paths, discover=discover)
     first = run.span(since)
     intake = Intake(
-        options=ReadOptions(encoding=encoding or None, tz=tz or None, include_tools=include_tools),
+        options=ReadOptions(
+            encoding=encoding or None,
+            tz=tz or None,
+            me=me or None,
+            include_tools=include_tools,
+            all_branches=all_branches,
+        ),
         format_name=form or None,
         project=run.settings.project,
         role=role or None,
@@ -89,6 +103,33 @@ def import_(
         restore=restore,
         dry_run=dry_run,
     )
+    if discover:
+        from memcli.cli.discover import pick_places
+
+        paths = pick_places(run, intake, yes=yes)
+    if watch:
+        from memcli.cli.watch import follow
+
+        follow(run, paths or [], intake, with_vectors=not no_vectors)
+    elif paths:
+        take_in(run, paths, intake, with_vectors=not no_vectors)
+
+
+def _refuse_bad_options(form: str | None, tz: str | None, paths: list[str] | None, *, discover: bool) -> None:
+    if not paths and not discover:
+        raise UsageError(
+            "there is nothing to import", "name files or directories, - for standard input, or --discover"
+        )
+    if form and form not in [row.name for row in FORMATS]:
+        raise UsageError(
+            f"--format cannot be {form!r}", f"it is one of {', '.join(row.name for row in FORMATS)}"
+        )
+    if tz:
+        to_zone(tz)
+
+
+def take_in(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) -> None:
+    """Import once, answer, then make vectors."""
     try:
         with run.out.progress("reading", unit="bytes") as tell:
             done = run.memory.absorb(paths, intake=intake, progress=tell)
@@ -96,8 +137,8 @@ def import_(
         run.out.message("memcli: stopped; what was read is kept\nhint: run the same command again to go on")
         raise
     _refuse_if_nothing(done)
-    answer(run, done, dry_run=dry_run)
-    if not (no_vectors or dry_run):
+    answer(run, done, dry_run=intake.dry_run)
+    if with_vectors and not intake.dry_run:
         _fill_vectors(run)
 
 
@@ -117,6 +158,10 @@ def _refuse_if_nothing(done: Imported) -> None:
             f"no record could be read: {bad} bad lines ({done.files[0].warnings[0]})",
             "look at the first of them, or name the format with --format",
         )
+
+
+# The names come from the table of formats, so that the help is never behind it.
+import_.__doc__ = (import_.__doc__ or "").replace("FORMAT_NAMES", ", ".join(row.name for row in FORMATS))
 
 
 def _records(report: FileReport) -> int:
@@ -196,6 +241,7 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def _fill_vectors(run: Run) -> None:
     """Vectors of what is stored; without them everything is found by its words."""
+    run.out.flush()
     try:
         with run.out.progress("vectors", unit="passages") as tell:
             run.memory.fill_vectors(progress=tell)

@@ -83,6 +83,10 @@ class Output:
         """One line of the answer."""
         sys.stdout.write(text + "\n")
 
+    def flush(self) -> None:
+        """Let the answer go out now: what follows takes a while."""
+        sys.stdout.flush()
+
     def document(self, value: object) -> None:
         """The one JSON document of a command."""
         self.line(to_json_text(value, indent=2 if sys.stdout.isatty() else None))
@@ -119,6 +123,12 @@ class Output:
         sys.stderr.write(neutral(f"{question} [y/N] "))
         sys.stderr.flush()
         return sys.stdin.readline().strip().casefold() in ("y", "yes", "是", "好")
+
+    def ask(self, question: str) -> str:
+        """What a person answers to a question."""
+        sys.stderr.write(neutral(question) + " ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip()
 
     @contextmanager
     def progress(self, what: str, *, unit: str = "") -> Iterator[Callable[[int, int], None]]:

@@ -32,7 +32,7 @@ def sniff(head: Head) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """The messages of every session and of its earlier threads. Settings are not looked at: they hold keys."""
+    """The messages of every session and of its earlier threads. Settings hold keys and are left."""
     titles: dict[str | None, str | None] = {}
     return in_chats(_messages(source, options, titles), source=NAME, titles=titles)
 

@@ -42,7 +42,7 @@ def sniff(head: Head) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """The messages of every topic. Of the settings only the titles of topics are looked at: they hold keys."""
+    """The messages of every topic. The settings hold keys: only titles are taken from them."""
     titles: dict[str | None, str | None] = {}
     return in_chats(_messages(source, options, titles), source=NAME, titles=titles)
 

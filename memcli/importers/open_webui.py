@@ -63,7 +63,7 @@ def _messages(
         keys = ("id", "parentId")
         for record, is_active in on_branches(records, keys=keys, current=current, at=_time_of):
             is_left = not (is_active or options.all_branches)
-            message = Skip("inactive-branch") if is_left else _message_of(record, options)
+            message = Skip("inactive-branch") if is_left else _message_of(record)
             yield message if isinstance(message, Skip) else (session, message)
 
 
@@ -84,7 +84,7 @@ def _id_from(chat: Mapping[str, Any]) -> str | None:
     return f"{NAME}-{first}" if first else None
 
 
-def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
+def _message_of(record: Mapping[str, Any]) -> Message | Skip:
     role = ROLE_OF.get(str(record.get("role")).lower())
     if role is None:
         return Skip("damaged")
