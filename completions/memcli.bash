@@ -21,11 +21,11 @@ _memcli() {
     case "$path $prev" in
         *" --kind") _memcli_words "identity preference decision fact episode document summary"; return ;;
         *" --priority") _memcli_words "P0 P1 P2"; return ;;
-        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --encoding" | *" --tz" | *" --query" | *" --match" | *" --session" | *" --before" | *" -n") return ;;
+        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --session" | *" --before" | *" -n") return ;;
         *" --data-dir") _memcli_directories; return ;;
         *" --role") _memcli_words "user assistant system tool"; return ;;
         "/recall --format") _memcli_words "prompt"; return ;;
-        "/import --format") _memcli_words "memcli openai-jsonl message-jsonl csv markdown text"; return ;;
+        "/import --format") _memcli_words "memcli chatgpt claude-ai claude-code codex gemini-cli session-jsonl jan sillytavern aider telegram slack discord discord-package meta wechat whatsapp gemini-activity ai-studio grok librechat chatbot-ui open-webui lm-studio cherry-studio lobechat chatbox llm aichat mcp-memory openmemory mem0 claude-mem basic-memory langchain langgraph-store sharegpt alpaca openai-jsonl message-jsonl text-jsonl csv markdown text"; return ;;
         "/export --format") _memcli_words "jsonl json csv markdown parquet"; return ;;
         *" -o") _memcli_files; return ;;
         *" --sort") _memcli_words "time updated priority"; return ;;
@@ -34,7 +34,7 @@ _memcli() {
         "") options="--version -h --help" ;;
         "/remember") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/recall") options="-k --kind --topic --role --since --until --as-of --agent --current --min-score --explain --ndjson --format --budget --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
-        "/import") options="--format --encoding --tz --extract --no-extract --since --role --include-tools --restore --no-vectors --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/import") options="--format --encoding --tz --extract --no-extract --since --role --me --all-branches --include-tools --restore --no-vectors --allow-sensitive --dry-run --discover --watch --yes -y --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/forget") options="--source-id --query --topic --match --session --source --before --all --related --retire --prove --yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/export") options="-o --format --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/list") options="-n --sort --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;

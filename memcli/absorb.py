@@ -210,7 +210,7 @@ class _Taking:
 
 def unread(path: Unreadable) -> FileReport:
     """The report of a path that cannot be read at all."""
-    error = UsageError(f"{path.path} was left out: {path.why}")
+    error = UsageError(f"{path.path} was left out: {path.why}", "look at the path and its permissions")
     return _Tally(warnings=[error.message], error=error).report(path.path, None)
 
 
@@ -369,33 +369,45 @@ class _Batch:
         shelf: Shelf,
         tally: _Tally,
     ) -> Sequence[Change]:
-        marks = [int(value[:16], 16) for value in lifecycle.hashes(origin)]
+        marks = _marks(record.id, origin)
         if any(mark in self.added for mark in marks):
             tally.skipped["duplicate"] += 1
             return ()
         if record.id in own:
             tally.count(record, "known")
             return ()
+        if record.id and (there := known.id(origin)) and _mark(there) in self.added:
+            # Two of our own that share an origin: one has replaced the other.
+            known = lifecycle.Known({}, known.buried)
         named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, shelf.key()))
         change = lifecycle.reconcile(named, origin, known, restore=self.restore)
-        if change.why == "known" and record.kind == "document":
-            return self._plan_changed(named, change, shelf, tally)
-        tally.count(record, change.why or "added")
-        if change.action != "add":
+        changes: Sequence[Change] = (change,)
+        if change.why == "known" and record.kind == "document" and not record.id:
+            changes = self._plan_changed(named, change, shelf)
+        added = any(change.action == "add" for change in changes)
+        tally.count(record, "added" if added else change.why)
+        if not added:
             return ()
         self.added.update(marks)
-        return (change,)
+        return changes
 
-    def _plan_changed(self, record: Record, known: Change, shelf: Shelf, tally: _Tally) -> Sequence[Change]:
+    def _plan_changed(self, record: Record, known: Change, shelf: Shelf) -> Sequence[Change]:
         """A note that is known by its place: the same, or a new text of it that replaces the old one."""
         before = shelf.newest(known.record.id)
         if before is None or before.text == record.text or record.id == before.id:
-            tally.count(record, "known")
             return ()
-        tally.count(record, "added")
-        return lifecycle.supersede(
-            before, Change("add", record, origin=known.origin), now=record.updated_at or 0
-        )
+        added = Change("add", record, origin=known.origin)
+        return lifecycle.supersede(before, added, now=record.updated_at or 0)
+
+
+def _marks(id_: str, origin: Origin) -> list[int]:
+    """What a record is known by inside its file: its own id, or its origin."""
+    return [_mark(value) for value in ([id_] if id_ else lifecycle.hashes(origin))]
+
+
+def _mark(value: str) -> int:
+    # An integer takes a third of the room of the text, and a file may hold millions.
+    return hash(value)
 
 
 def begin_batches(shelf: Callable[[], Any], *, restore: bool) -> Callable[[], _Batch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from memcli.passages import is_unspaced, query_terms, terms
 from memcli.times import to_day
@@ -53,13 +53,16 @@ def block(
     allow_private: bool,
     question: str = "",
     agent: str | None = None,
+    earlier: Collection[str] = (),
 ) -> Block:
     """The text to put before a model, its final newline included, never over the budget.
 
     The budget is given to `p0` first, the newest of them first, then to the hits, best first; a long
     one that does not fit is cut at a sentence. They are printed P0, P1, P2. What may not be told
     (superseded, retired, expired, private without `allow_private`, for another agent; an `agent` of
-    None sees all) or does not fit is in `dropped` with the reason. A memory is one item: its further
+    None sees all) or does not fit is in `dropped` with the reason. What is superseded is told only
+    where its id is in `earlier`, because the question is about its time, and says until when it held.
+    A memory is one item: its further
     lines are indented, so no text of it ends the block or begins another item. The frame is Chinese
     for a Chinese question, else English. Where no memory fits, the text is empty.
     """
@@ -71,7 +74,13 @@ def block(
     items: list[tuple[Hit, str]] = []
     dropped: list[tuple[str, str]] = []
     for hit in wanted.values():
-        why = _refusal(hit.record, now=now, allow_private=allow_private, agent=agent)
+        why = _refusal(
+            hit.record,
+            now=now,
+            allow_private=allow_private,
+            agent=agent,
+            is_asked_for=hit.record.id in earlier,
+        )
         item = "" if why else _item(hit, room=room, question=question)
         if item:
             items.append((hit, item))
@@ -109,10 +118,13 @@ def _quarters(text: str) -> int:
 # --- what may be told -----------------------------------------------------------------------------
 
 
-def _refusal(record: Record, *, now: Millis, allow_private: bool, agent: str | None) -> str:
+def _refusal(
+    record: Record, *, now: Millis, allow_private: bool, agent: str | None, is_asked_for: bool
+) -> str:
     """Why a memory may not be told; empty when it may."""
     reasons = {
-        "superseded": record.superseded_by is not None or _is_past(record.valid_to, now),
+        "superseded": not is_asked_for
+        and (record.superseded_by is not None or _is_past(record.valid_to, now)),
         "retired": record.retired,
         "expired": _is_past(record.expires_at, now),
         "private": record.private and not allow_private,
@@ -144,7 +156,13 @@ def _head(record: Record) -> str:
     speaker = record.name or (record.role if record.role != "user" else None)
     source = " ".join(_safe(record.source).split())[:_LONGEST_SOURCE_CHARS]
     said_by = f", {' '.join(_safe(speaker).split())[:_LONGEST_SOURCE_CHARS]}" if speaker else ""
-    return f"- [{day} {source}{said_by}]"
+    # Only what is asked for by its time is told although it holds no longer.
+    until = (
+        ""
+        if record.superseded_by is None or record.valid_to is None
+        else f", until {to_day(record.valid_to)}"
+    )
+    return f"- [{day} {source}{said_by}{until}]"
 
 
 def _laid_out(head: str, text: str) -> str:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli import inject, lifecycle, rank, stats, vectors
+from memcli import inject, lifecycle, rank, stats, timewords, vectors
 from memcli.about import Subject, names, subject_of
 from memcli.absorb import Intake, Shelf, absorb_file, begin_batches, unread
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
@@ -22,6 +22,7 @@ from memcli.store.engine import quoted
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Recalls, Side
+from memcli.times import local_zone
 from memcli.types import (
     PRIORITY_OF_KIND,
     Block,
@@ -187,14 +188,16 @@ class Memory:
         """What would be put into a prompt for this question: P0 always, the rest when it answers."""
         began = time.perf_counter()
         generation = self._generation()
-        current = replace(query, filters=replace(query.filters, current=True))
-        hits, candidates, _ = self._search(current)
+        hits, candidates, _ = self._search(query)
         answering = rank.relevant(query.text, hits, candidates)[: query.k]
+        replaced = {hit.record.id for hit in hits if hit.record.superseded_by is not None}
         newest_first = (("created_at", False), ("id", True))
-        always = self.read().scan(current.filters, now=query.now, order=newest_first, extra="priority = 'P0'")
+        current = replace(query.filters, current=True)
+        always = self.read().scan(current, now=query.now, order=newest_first, extra="priority = 'P0'")
         block = inject.block(
             answering,
-            p0=list(always),
+            p0=[record for record in always if record.id not in replaced],
+            earlier={hit.record.id for hit in answering if rank.is_of_its_time(hit)},
             question=query.text,
             budget_tokens=budget_tokens,
             allow_private=allow_private,
@@ -211,6 +214,7 @@ class Memory:
         from concurrent.futures import ThreadPoolExecutor
 
         store = self.read()
+        times = timewords.spans(query.text, now=query.now, tz=local_zone())
         # Loading the model and searching by words take about as long: side by side.
         with ThreadPoolExecutor(1) as pool:
             asked: Future[tuple[Vector | None, str | None]] = pool.submit(
@@ -222,9 +226,14 @@ class Memory:
                 filters=query.filters,
                 now=query.now,
                 limit=_CANDIDATES,
+                times=times,
             )
             degraded = asked.result()[1] if store.state.memories else None
-        hits = rank.rank(query.text, candidates, k=len(candidates), total_rows=rows)
+        hits = rank.rank(
+            query.text, candidates, k=len(candidates), total_rows=rows, times=times, tz=local_zone()
+        )
+        if query.filters.current:
+            hits = [hit for hit in hits if hit.record.superseded_by is None]
         return hits, candidates, degraded
 
     def _query_vector(self, store: LanceStore, text: str) -> tuple[Vector | None, str | None]:
@@ -274,22 +283,25 @@ class Memory:
         """
         began = time.perf_counter()
         reports: list[FileReport] = []
+        planned: dict[str, str] = {}
         for source in sources(paths):
             if isinstance(source, Unreadable):
                 reports.append(unread(source))
                 continue
             with source:
-                report = self._absorb_one(source, intake, progress)
+                report = self._absorb_one(source, intake, planned, progress)
             reports += [report] if report else []
         if any(report.added for report in reports) and not intake.dry_run:
             self._later.append(self._compact)
         return Imported(files=tuple(reports), took_ms=round((time.perf_counter() - began) * 1000))
 
     def _absorb_one(
-        self, source: Source, intake: Intake, progress: Callable[[int, int], None] | None
+        self,
+        source: Source,
+        intake: Intake,
+        planned: dict[str, str],
+        progress: Callable[[int, int], None] | None,
     ) -> FileReport | None:
-        planned: dict[str, str] = {}
-
         def plan(changes: Sequence[Change]) -> None:
             for change in changes:
                 hashes = lifecycle.hashes(change.origin) if change.origin else ()
@@ -447,10 +459,9 @@ class Memory:
     def _related(self, subject: Subject, chosen: Sequence[Record], *, now: Millis) -> Sequence[Record]:
         taken = {record.id for record in chosen}
         text = " ".join(subject.terms)
-        hits, candidates, _ = self._search(Query(text, now=now))
-        return [hit.record for hit in rank.relevant(text, hits, candidates) if hit.record.id not in taken][
-            :_RELATED
-        ]
+        hits, _, _ = self._search(Query(text, now=now))
+        near = [hit.record for hit in hits if hit.parts["dense"] >= rank.DENSE_WEIGHT / 2]
+        return [record for record in near if record.id not in taken][:_RELATED]
 
     def erase(self, plan: ForgetPlan, *, prove: bool = False) -> Proof | None:
         """Erase what was planned from every byte, and read everything again when `prove`."""

@@ -47,14 +47,14 @@ more points and takes two of memorybank zh."""
 QUESTION_PENALTY = -0.03
 """Who asks tells little: 1 point on locomo, 2 on memora and across languages; 0.1 costs 4 there."""
 
+COURTESY_PENALTY = -0.04
+"""Thanks and farewells speak of what was told before, and tell nothing: 2 points across languages."""
+
 ANSWER_WEIGHT = 0.25
 """An answer is about what was asked: the share of the previous turn's words and closeness that a turn
 takes over. Between people from every question (locomo 5 points); in a chat with an assistant only
 where the question is about what it said (memorybank en and zh 1, across languages 2 points): there
 every user's turn follows one that ends in "anything else?" (memora loses 5)."""
-
-NEIGHBOUR_WEIGHT = 0.06
-"""Between people: a little of the previous turn's closeness, asked or not (locomo half a point)."""
 
 SESSION_WEIGHT = 0.4
 SESSION_TURNS = 3
@@ -70,14 +70,11 @@ TIME_WEIGHT = 0.15
 across languages 4, memora 2 points. 0.25 brings no more and makes unanswerable questions look
 answered (AUROC on touchstone .90 to .86)."""
 
-WHEN_BONUS = 0.04
-"""A question for a time is answered by what names one (locomo a fifth of a point)."""
-
-OUTDATED_PENALTY = -0.15
+OUTDATED_PENALTY = -0.1
 """For what a later statement has replaced, wherever the question is not about the time before."""
 
-EARLIER_HITS = 60
-LATER_HITS = 200
+EARLIER_HITS = 40
+LATER_HITS = 150
 """Among how many of the best hits outdated statements are looked for, and what outdates them."""
 
 PRIORITY_WEIGHT: Mapping[str, float] = {"P0": 0.02, "P1": 0.01, "P2": 0.0}
@@ -111,9 +108,9 @@ _ASKS_FOR_ASSISTANT = re.compile(
 )
 
 _ENDS_IN_QUESTION = re.compile(r"[?？][\"'”’)\]\s]*\Z")
-_ASKS_WHEN = re.compile(
-    r"\bwhen\b|\b(?:what|which) (?:date|day|year|month|week|time)\b|\bhow long ago\b"
-    r"|什么时候|何时|哪[天年月日周]|几[月号点]",
+_COURTESY = re.compile(
+    r"\s*(?:\w+: )?(?:(?:thanks|thank you|you['’]re welcome|no problem|good ?bye|bye|see you)\b"
+    r"|(?:好的，?)?谢谢|非常感谢|不用谢|不客气|没问题|没有问题|再见)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
@@ -142,10 +139,9 @@ def rank(
     - dense: 0.3 · its cosine on the scale from the least to the greatest among the candidates;
     - keyword: 0.7 · BM25 / the best BM25 this question could score (`_keyword_shares`);
     - role: a little less for what an assistant said, a little more if the question asks for it; less
-      for a question, more for the only speaker that the question names;
+      for a question and for courtesies, more for the only speaker that the question names;
     - context: what the turn before and the conversation around it add (`_context`);
-    - time: more for what was said in the time that the question names or speaks of it, and for what
-      tells a time when it asks for one;
+    - time: more for what was said in the time that the question names, or speaks of that time;
     - priority: next to nothing, it parts equals;
     - update: what a memory loses when a later one has replaced it, or what lifts a memory to the
       place of one that it replaced;
@@ -212,7 +208,6 @@ class _Asked:
     """What a question says besides its words."""
 
     wants_assistant: bool
-    wants_time: bool
     speaker: str | None
     times: Sequence[Span]
     tz: tzinfo
@@ -224,7 +219,6 @@ class _Asked:
         named = [name for name in names if not words.isdisjoint(terms(name))]
         return cls(
             wants_assistant=_ASKS_FOR_ASSISTANT.search(question) is not None,
-            wants_time=_ASKS_WHEN.search(question) is not None,
             speaker=named[0] if len(named) == 1 else None,
             times=times,
             tz=tz,
@@ -280,7 +274,10 @@ def _is_assistant(record: Record) -> bool:
 
 
 def _role(each: _Scored, asked: _Asked) -> float:
-    total = QUESTION_PENALTY if each.is_question and each.record.role is not None else 0.0
+    total = 0.0
+    if each.record.role is not None:
+        total += QUESTION_PENALTY if each.is_question else 0.0
+        total += COURTESY_PENALTY if _COURTESY.match(each.candidate.passage) else 0.0
     if _is_assistant(each.record):
         total += ASSISTANT_BONUS if asked.wants_assistant else ASSISTANT_PENALTY
     elif asked.speaker is not None and each.record.name == asked.speaker:
@@ -295,23 +292,18 @@ def _context(each: _Scored, asked: _Asked, around: _Around) -> float:
         is_answer = before is not None and asked.wants_assistant and _is_assistant(record)
         return ANSWER_WEIGHT * before.base if before is not None and is_answer else 0.0
     total = SESSION_WEIGHT * around.best_of_session.get(record.session_id or "", 0.0)
-    if before is not None:
-        total += NEIGHBOUR_WEIGHT / DENSE_WEIGHT * before.dense
-        total += ANSWER_WEIGHT * before.base if before.is_question else 0.0
+    if before is not None and before.is_question:
+        total += ANSWER_WEIGHT * before.base
     return total
 
 
 def _time(each: _Scored, asked: _Asked) -> float:
-    record, passage = each.record, each.candidate.passage
-    total = 0.0
-    if record.created_at is not None and asked.times:
-        fits = _is_within(record.created_at, asked.times) or any(
-            _overlaps(span, asked.times) for span in _spoken_of(passage, record.created_at, asked.tz)
-        )
-        total += TIME_WEIGHT if fits else 0.0
-    if asked.wants_time and record.created_at is not None:
-        total += WHEN_BONUS if _spoken_of(passage, record.created_at, asked.tz) else 0.0
-    return total
+    at = each.record.created_at
+    if at is None or not asked.times:
+        return 0.0
+    spoken = _spoken_of(each.candidate.passage, at, asked.tz)
+    fits = _is_within(at, asked.times) or any(_overlaps(span, asked.times) for span in spoken)
+    return TIME_WEIGHT if fits else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -330,11 +322,12 @@ def _overlaps(spoken: Span, times: Sequence[Span]) -> bool:
 def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]) -> list[Hit]:
     """Those of `rank`'s hits that are worth telling a model, in the same order; often none.
 
-    A hit's relevance is its keyword share plus its closeness: how far its cosine has come from the
-    lower quartile of the candidates' towards 1. Cosines of different embedders lie in different
-    ranges, so only their place among this question's own candidates says something. The best has to
-    pass a threshold; the others follow it (FOLLOWING, RELATIVE_DROP). Greetings and sums ask for no
-    memory.
+    A hit's relevance is its keyword share plus its closeness (how far its cosine has come from the
+    lower quartile of the candidates' towards 1) plus what its time adds. Cosines of different
+    embedders lie in different ranges, so only their place among this question's own candidates says
+    something. The best has to pass a threshold; the others follow it (FOLLOWING, RELATIVE_DROP), and
+    for them their context counts too. Greetings and sums ask for no memory. What was replaced is left
+    out, and what replaced it is as relevant as it was.
     """
     if not query_terms(question) or _is_sum(question):
         return []
@@ -347,15 +340,27 @@ def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]
         shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
         return RELEVANT if shares_script else RELEVANT_WITHOUT_WORDS
 
-    relevance = [
-        (hit.parts["keyword"] / KEYWORD_WEIGHT + closeness.get(hit.record.id, 0.0)) / threshold(hit)
-        for hit in hits
-    ]
-    best = max(relevance, default=0.0)
+    def relevance(hit: Hit) -> float:
+        met = hit.parts["keyword"] / KEYWORD_WEIGHT + closeness.get(hit.record.id, 0.0)
+        return (met + hit.parts["time"]) / threshold(hit)
+
+    share = {hit.record.id: relevance(hit) for hit in hits}
+    # Worst first, so that what was replaced twice hands on what it was handed.
+    for hit in reversed(hits):
+        newer = hit.record.superseded_by
+        if newer in share and not is_of_its_time(hit):
+            share[newer] = max(share[newer], share[hit.record.id])
+    best = max(share.values(), default=0.0)
     if best < 1:
         return []
     least = max(FOLLOWING, RELATIVE_DROP * best)
-    return [hit for hit, share in zip(hits, relevance, strict=True) if share >= least]
+    told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
+    return [hit for hit in told if share[hit.record.id] + hit.parts["context"] / threshold(hit) >= least]
+
+
+def is_of_its_time(hit: Hit) -> bool:
+    """Whether a memory that was replaced answers all the same: the question is about its time."""
+    return hit.record.superseded_by is not None and hit.parts["time"] > 0 and "update" not in hit.parts
 
 
 def _closeness(candidates: Sequence[Candidate]) -> dict[str, float]:
@@ -444,7 +449,8 @@ def _updates_first(hits: Sequence[Hit], times: Sequence[Span]) -> list[Hit]:
             newer = by_id[newer].record.superseded_by
         for link in reversed(chain.values()):
             lift = _total(hit) - _total(link)
-            placed.setdefault(link.record.id, _moved(link, lift) if lift > 0 else link)
+            lifted = replace(_moved(link, lift), score=hit.score) if lift > 0 else link
+            placed.setdefault(link.record.id, lifted)
     return list(placed.values())
 
 

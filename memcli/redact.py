@@ -195,9 +195,11 @@ def _is_ssn(value: str) -> bool:
 # --- keys and tokens known by their form ----------------------------------------------------------
 
 _ALNUM, _WORD, _HEX, _UPPER = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]", "[A-Z0-9]"
+_NAME_CHAR = "[A-Za-z0-9_]"
 _FILL = {
     _ALNUM: "Qm3xT9vLk2Zr8YwB6nHdJ4sUc7PaEfG1oNiVtXqK",
     _WORD: "Qm3xT9vLk2Zr8YwB6n_HdJ4sUc7PaEfG1-oNiVtXqK",
+    _NAME_CHAR: "11ABCDE0aBcDeFgHiJkLmN_Zr8YwB6nHdJ4sUc7",
     _HEX: "3f9a01c7b2e84d56a0fe19c8d73b4e62a5f0918c",
     _UPPER: "Q3XT9VLK2ZR8YWB6NHDJ4SUC7PAEFG1QNVTXQKM7",
 }
@@ -215,7 +217,7 @@ def _prefixed(prefix: str, body: str, least: int) -> Secret:
 _PREFIXES: tuple[tuple[str, str, int], ...] = (
     ("sk-ant- sk-proj- sk-svcacct- sk-admin- sk-or-v1-", _WORD, 16),  # Anthropic, OpenAI, OpenRouter
     ("ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 20),  # GitHub
-    ("github_pat_", "[A-Za-z0-9_]", 20),
+    ("github_pat_", _NAME_CHAR, 20),
     ("glpat- gldt- glrt- glptt- glcbt- glft- glsoat- glagent-", _WORD, 16),  # GitLab
     ("AKIA ASIA ABIA ACCA", _UPPER, 16),  # AWS
     ("AIza", _WORD, 30),  # Google
@@ -240,7 +242,6 @@ def _expand(forms: tuple[tuple[str, str, int], ...]) -> Iterator[Secret]:
         yield from (_prefixed(prefix, body, least) for prefix in prefixes.split())
 
 
-_FILL["[A-Za-z0-9_]"] = _FILL[_ALNUM]
 _SOME = _FILL[_WORD]
 
 KEYS: tuple[Secret, ...] = (

@@ -12,7 +12,7 @@ from functools import lru_cache
 from memcli.passages import query_terms, terms
 from memcli.types import Hit, Record
 
-NAMED = 0.7
+NAMED = 0.6
 """The share (by idf) of what is given up that an earlier statement has to name."""
 
 FEW_STATEMENTS = 3
@@ -56,7 +56,7 @@ _GIVEN_UP: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for pattern, earlier in (
         (rf"\bused to {_CLAUSE}{_END}", _HABIT),
         (rf"\bno longer {_CLAUSE}{_END}", _HABIT),
-        (rf"\b(?:not|n[o']t|never) {_CLAUSE},? (?:any ?more|any longer)\b", _HABIT),
+        (rf"(?:\bnot|n['’]t|\bnever) {_CLAUSE},? (?:any ?more|any longer)\b", _HABIT),
         (
             r"\b(?:quit|stopped|g[ai]ve(?:n|s)? up|giving up|dropped|ditched|abandoned|sold|left|replaced|swapped"
             rf"|done with|finished with|goodbye to|moved on from|grown out of|allergic to) {_CLAUSE}{_END}",

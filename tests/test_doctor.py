@@ -185,6 +185,7 @@ def test_a_store_that_cannot_be_read_is_a_failure_and_the_last_check(
     memory: Memory, harm: object, name: str, told: str
 ) -> None:
     assert callable(harm)
+    memory.close()
     harm(memory)
     last = list(examined(memory).values())[-1]
     assert (last.check, last.state) == (name, "fail")

@@ -134,6 +134,7 @@ def test_a_person_who_does_not_say_yes_keeps_everything(shared: Shared, typed: s
     assert done == code
     assert "corin111  Corin lives in flat 12 on Quayside Row" in shown
     assert "erase for good 2 memories? [y/N]" in shown
+    assert "Traceback" not in shown
     assert shared.json("list")["total"] == len(RECORDS)
 
 

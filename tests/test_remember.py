@@ -97,13 +97,13 @@ def test_a_megabyte_on_stdin_is_one_memory(shared: Shared) -> None:
 
 def test_what_is_not_ascii_is_exact_under_the_c_locale(shared: Shared) -> None:
     plain = {"LANG": "C", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    (added,) = shared.json("remember", "Café 厨房 🧱", env=plain)["added"]
-    assert added["text"] == "Café 厨房 🧱"
+    done = shared("remember", "Café 厨房 🧱", "--json", env=plain)
+    assert json.loads(done.stdout)["added"][0]["text"] == "Café 厨房 🧱"
 
 
 def test_a_typed_day_begins_in_the_zone_of_the_person(shared: Shared) -> None:
-    (added,) = shared.json("remember", "Rain", "--at", "yesterday", env={"TZ": "Asia/Shanghai"})["added"]
-    assert added["created_at"] == "2026-02-27T16:00:00.000Z"
+    done = shared("remember", "Rain", "--at", "yesterday", "--json", env={"TZ": "Asia/Shanghai"})
+    assert json.loads(done.stdout)["added"][0]["created_at"] == "2026-02-27T16:00:00.000Z"
 
 
 def test_the_same_again_is_known(shared: Shared) -> None:

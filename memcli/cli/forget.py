@@ -73,12 +73,12 @@ def forget(
     if ids and replace(selection, ids=(), with_related=False) != Selection():
         raise UsageError("ids cannot be mixed with a selection", "give ids, or options that select")
     plan = run.memory.plan_forget(selection)
-    if dry_run:
-        show_plan(run, plan.changes)
-        return
     _show_related(run, plan)
     if not plan.changes:
         raise NothingMatchedError("no memory names this", "--related takes what is similar in meaning")
+    if dry_run:
+        show_plan(run, plan.changes)
+        return
     _ask(run, plan, retire=retire, yes=yes)
     if retire:
         _answer(run, [record.id for record in run.memory.retire(plan)], plan, None, verb="retired")

@@ -9,7 +9,7 @@ from typing import Any
 from memcli.errors import UsageError
 from memcli.importers.chats import in_chats
 from memcli.importers.content import content_of
-from memcli.importers.encoding import read_text
+from memcli.importers.encoding import clean, read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ROLE_OF, Said
@@ -68,7 +68,7 @@ def _loaded(text: str, path: str) -> Mapping[str, Any]:
         session = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(
-            f"{path} is not valid YAML", "mend it where aichat cannot read it either, or import an older copy"
+            f"{path} is not valid YAML", "aichat cannot read it either; import an older copy, or mend it"
         ) from error
     return session if isinstance(session, dict) else {}
 
@@ -80,13 +80,14 @@ def _message(record: object, session: Mapping[str, Any]) -> Message | Skip:
     if role is None:
         return Skip("damaged")
     content = content_of(told)
-    if not content.text.strip():
+    text = clean(content.text)  # YAML has escapes for what cannot be stored
+    if not text.strip():
         return Skip("tool-only" if isinstance(told, dict) and "tool_results" in told else content.lack)
     model = session.get("model")
     meta: dict[str, Any] = {"model": model} if role == "assistant" and isinstance(model, str) else {}
     if content.attachments:
         meta["attachments"] = list(content.attachments)
-    return Message(role, content.text, meta=meta)
+    return Message(role, text, meta=meta)
 
 
 def _logged(text: str, options: ReadOptions, titles: dict[str | None, str | None]) -> Iterator[Said | Item]:

@@ -21,27 +21,28 @@ NAME = "basic-memory"
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 # What is taken for a second front matter: lines of keys and values alone, not a text between two rules.
 _SECOND = re.compile(
-    r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-[ \t][^\n]*\n|[ \t]+[^\n]*\n)+)---[ \t]*(?:\n|\Z)"
+    r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-?[ \t][^\n]*\n)++)---[ \t]*(?:\n|\Z)"
 )
 # A category has two letters at least: `[x]` is a task.
-_OBSERVATION = re.compile(
-    r"^\s*[-*] \[([^\W\d_][\w /-]+)\][ \t]+(\S.*?)(?:[ \t]+\(([^()\n]*)\))?[ \t]*$", re.MULTILINE
-)
+_OBSERVATION = re.compile(r"^[ \t]*[-*] \[([^\W\d_][\w /-]+)\][ \t]+(\S[^\n]*)$", re.MULTILINE)
 _RELATION = re.compile(
-    r"^\s*[-*] ([^\W\d][\w /-]*?)[ \t]+\[\[([^\[\]\n]+)\]\](?:[ \t]+\(([^()\n]*)\))?[ \t]*$", re.MULTILINE
+    r"^[ \t]*[-*] ([^\W\d][\w /-]*) \[\[([^\[\]\n]+)\]\](?: \(([^()\n]*)\))?[ \t]*$", re.MULTILINE
 )
 _TAG = re.compile(r"(?<!\S)#([\w/-]*[^\W\d][\w/-]*)")
+_KEY = re.compile(r"^([a-z]+):", re.MULTILINE)
+_HEADING = re.compile(r"^# +(\S[^\n]*)$", re.MULTILINE)
+_OWN_KEYS = {"title", "type", "permalink"}
 _TIME_KEYS = ("created", "created_at", "date", "modified", "updated")
 _USED_KEYS = {"title", "tags", "permalink", *_TIME_KEYS}
 _OWN_KINDS = ("preference", "decision")
 
 
 def sniff(head: Head) -> bool:
-    """A note with a permalink, or with the second front matter that a sync may put before the first."""
+    """A note with type and permalink, or with a second front matter, which a sync may add."""
     text = head.text.replace("\r\n", "\n")
     match = _FRONT.match(text) if head.kind == "text" else None
     return match is not None and bool(
-        re.search(r"^permalink:", match[1], re.MULTILINE) or _SECOND.match(text, match.end())
+        set(_KEY.findall(match[1])) >= _OWN_KEYS or _SECOND.match(text, match.end())
     )
 
 
@@ -50,7 +51,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     text, encoding = read_text(source, asked=options.encoding)
     yield from encoding.notices()
     front, body = _front_and_body(text)
-    title = _word(front, "title") or file_title(source)
+    heading = _HEADING.search(body)
+    title = _word(front, "title") or (heading[1].rstrip(" #") if heading else file_title(source))
     place = _word(front, "permalink") or file_id(source)
     at, about = _time(front, options) or file_time(source, options)
     tags = _tags(front)
@@ -74,7 +76,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 def _front_and_body(text: str) -> tuple[Front, str]:
     """The keys of the one or more front matters, the first of each, and what follows them."""
-    match, front, end = _FRONT.match(text), {}, 0
+    match, end = _FRONT.match(text), 0
+    front: Front = {}
     while match:
         front = {**parse_front(match[1])[0], **front}
         end = match.end()
@@ -84,15 +87,27 @@ def _front_and_body(text: str) -> tuple[Front, str]:
 
 def _facts(body: str, title: str) -> Iterator[tuple[str, str, tuple[str, ...], dict[str, Any]]]:
     """The facts of a note, each with its kind, its topics and what else is said of it."""
-    for category, told, context in _OBSERVATION.findall(body):
-        fact = re.sub(r"\s+", " ", _TAG.sub("", told)).strip()
+    for category, line in _OBSERVATION.findall(body):
+        told, context = _told(line)
         kind = category.lower() if category.lower() in _OWN_KINDS else "fact"
         meta = {"context": context} if context else {}
-        yield f"{title}: {fact or told}", kind, (category, *_TAG.findall(told)), meta
+        yield f"{title}: {told}", kind, (category, *_TAG.findall(line)), meta
     for relation, target, context in _RELATION.findall(body):
         name = target.partition("|")[0].strip()
         meta = {"relation": relation, "to": name, **({"context": context} if context else {})}
         yield f"{title} {relation} {name}", "fact", (), meta
+
+
+def _told(line: str) -> tuple[str, str]:
+    """An observation without what stands at its end: tags, and in brackets its context."""
+    told, context = line.rstrip(), ""
+    if told.endswith(")") and " (" in told:
+        told, _, context = told[:-1].rpartition(" (")
+    last = told.rpartition(" ")
+    while last[0] and last[2].startswith("#"):
+        told = last[0].rstrip()
+        last = told.rpartition(" ")
+    return told, context
 
 
 def _word(front: Front, key: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ROLE_OF, Said, text_at, time_of
+from memcli.importers.records import parse_line
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.types import Item, Message, Skip
@@ -136,9 +136,5 @@ def _titles(storage: Mapping[str, Any]) -> dict[str | None, str | None]:
 
 
 def _loaded(value: object) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return {}
-    return value if isinstance(value, dict) else {}
+    values = parse_line(value)[0] if isinstance(value, str) else [value]
+    return values[0] if values and isinstance(values[0], dict) else {}

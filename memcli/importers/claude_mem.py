@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, in_conversations, text_at, without_repeats
+from memcli.importers.records import parse_line
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -91,7 +91,7 @@ def _summary(record: Mapping[str, Any], options: ReadOptions) -> Item:
 def _document(
     what: str,
     record: Mapping[str, Any],
-    texts: list[str | None],
+    texts: Sequence[str | None],
     *,
     kind: str,
     topics: tuple[str, ...],
@@ -128,14 +128,9 @@ def _time(record: Mapping[str, Any], options: ReadOptions) -> Millis | None:
 
 def _strings(value: object) -> list[str]:
     """The strings of a list, which the database keeps as JSON text."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return [value]
-    return (
-        [text for text in value if isinstance(text, str) and text.strip()] if isinstance(value, list) else []
-    )
+    values = (parse_line(value)[0] or [value]) if isinstance(value, str) else [value]
+    texts = values[0] if isinstance(values[0], list) else values
+    return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
 _READ = {

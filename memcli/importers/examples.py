@@ -54,6 +54,5 @@ def with_warning(items: Iterable[Item]) -> Iterator[Item]:
         count += isinstance(item, Conversation)
         yield item
     if count:
-        yield Notice(
-            f"these are {count} examples to train a model on, not what you said; forget takes them out again"
-        )
+        told = "1 example" if count == 1 else f"{count} examples"
+        yield Notice(f"it holds {told} to train a model on, not what somebody said to you or for you")

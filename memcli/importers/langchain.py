@@ -36,6 +36,7 @@ _ROLE_OF_TYPE = {
 """The role of a message by its type; of a "chat" message its data tells."""
 
 _LIST_KEYS = ("messages", "chat_history", "history")
+_OWN_KEYS = ("additional_kwargs", "response_metadata")
 _KEPT_KEYS = ("content", "name", "id", "tool_calls")
 
 
@@ -62,7 +63,7 @@ def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
         session = None
         if listed is not None:
             told = text_at(value, SESSION_KEYS) if isinstance(value, dict) else None
-            session = told or f"{NAME}-{digest_of(listed[:2])}"  # stays the same while it grows
+            session = told or f"{NAME}-{_first_id(listed) or digest_of(listed)}"
         for record in [value] if listed is None else listed:
             message = _typed(record)
             if message is None:
@@ -83,11 +84,19 @@ def _listed(value: object) -> list[Any] | None:
     return next((found for found in lists if isinstance(found, list)), None)
 
 
+def _first_id(listed: list[Any]) -> str | None:
+    """The id of the first message, which is random and stays while the conversation grows."""
+    first = _typed(listed[0]) if listed else None
+    return text_at(first, ("id",)) if first else None
+
+
 def _typed(value: object) -> Mapping[str, Any] | None:
     """A message of either form with the usual keys, None for anything else."""
     if not isinstance(value, dict):
         return None
     data, kind = value.get("data"), str(value.get("type"))
+    if data is None and any(key in value for key in _OWN_KEYS):  # as LangGraph's states hold it
+        data = value
     if value.get("lc") is not None and isinstance(value.get("id"), list) and value["id"]:
         data, kind = value.get("kwargs"), str(value["id"][-1])
     role_key = kind.lower().removesuffix("chunk").removesuffix("message")

@@ -1,8 +1,7 @@
-"""The format "llm": the database in which the command line tool `llm` logs, in both of its generations."""
+"""The format "llm": what the tool `llm` logs: its database of either generation, or `llm logs --json`."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ from memcli.importers.chats import in_chats
 from memcli.importers.encoding import clean
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, Said
+from memcli.importers.messages import ROLE_OF, Said, text_at
+from memcli.importers.records import parse_line
+from memcli.importers.session import mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
@@ -36,6 +37,7 @@ _RESPONSE_COLUMNS = (
     "datetime_utc",
     "duration_ms",
 )
+_LISTED_KEYS = {"conversation_id", "datetime_utc", "prompt", "response"}
 _OLD_NAMES = {"conversation_id": "chat_id", "datetime_utc": "timestamp"}
 """What columns were called in the first versions."""
 
@@ -44,7 +46,9 @@ Rows = Callable[..., Iterator[Row]]
 
 
 def sniff(head: Head) -> bool:
-    """The tables of either generation."""
+    """The tables of either generation, or an answer of `llm logs --json`."""
+    if any(record.keys() >= _LISTED_KEYS for record in head.objects):
+        return True
     tables = head.tables
     is_new = all(name in tables for name in ("turns", "threads", "parts"))
     return is_new or any(
@@ -55,7 +59,8 @@ def sniff(head: Head) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The conversations of both; a forked thread belongs to the one that it was forked from."""
     titles: dict[str | None, str | None] = {}
-    return in_chats(_messages(source, titles, options), source=NAME, titles=titles)
+    told = _messages if source.kind == "sqlite" else _listed
+    return in_chats(told(source, titles, options), source=NAME, titles=titles)
 
 
 def _messages(
@@ -91,6 +96,28 @@ def _rows(
 # --- responses: a row has a question and its answer -----------------------------------------------
 
 
+def _listed(
+    source: Source, titles: dict[str | None, str | None], options: ReadOptions
+) -> Iterator[Said | Item]:
+    """What `llm logs --json` printed: the same rows, with what belongs to them inside."""
+    systems: dict[str, str] = {}
+    for item in objects(source, options):
+        if not isinstance(item, dict):
+            yield item
+            continue
+        row = {name: item.get(name) for name in _RESPONSE_COLUMNS}
+        if name := text_at(item, ("conversation_name",)):
+            titles[str(row["conversation_id"] or row["id"])] = name
+        texts, kinds = mappings_at, ("prompt_fragments", "system_fragments")
+        asked, told = ([str(part.get("content") or "") for part in texts(item, kind)] for kind in kinds)
+        files = [
+            text_at(file, ("path", "url", "type")) or "file" for file in mappings_at(item, "attachments")
+        ]
+        tools = ({row["id"]} if item.get(key) else set() for key in ("tool_calls", "tool_results"))
+        beside = _Beside({row["id"]: asked}, {row["id"]: told}, {row["id"]: files}, *tools)
+        yield from _exchange(row, beside, systems, options)
+
+
 def _of_responses(rows: Rows, options: ReadOptions) -> Iterator[Said | Item]:
     turns = {row["id"] for row in rows("turns", ("id",))}
     beside = _Beside.of(rows)
@@ -99,15 +126,22 @@ def _of_responses(rows: Rows, options: ReadOptions) -> Iterator[Said | Item]:
         for row in rows(table, _RESPONSE_COLUMNS):
             if row["id"] in turns:  # some versions wrote both generations
                 yield Skip("duplicate")
-                continue
-            session = str(row["conversation_id"] or row["id"])
-            at = _time(row["datetime_utc"], options)
-            system = _joined([*beside.told_with[row["id"]], row["system"]])
-            if system and systems.get(session) != system:
-                systems[session] = system
-                yield session, Message("system", system, at=at, id=f"{row['id']}/system")
-            for message in (_question(row, at, beside), _answer(row, at, beside)):
-                yield message if isinstance(message, Skip) else (session, message)
+            else:
+                yield from _exchange(row, beside, systems, options)
+
+
+def _exchange(
+    row: Row, beside: _Beside, systems: dict[str, str], options: ReadOptions
+) -> Iterator[Said | Item]:
+    """A question and its answer; before them what the model was told to be, where that is new."""
+    session = str(row["conversation_id"] or row["id"])
+    at = _time(row["datetime_utc"], options)
+    system = _joined([*beside.told_with.get(row["id"], []), row["system"]])
+    if system and systems.get(session) != system:
+        systems[session] = system
+        yield session, Message("system", system, at=at, id=f"{row['id']}/system")
+    for message in (_question(row, at, beside), _answer(row, at, beside)):
+        yield message if isinstance(message, Skip) else (session, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +167,8 @@ class _Beside:
 
 
 def _question(row: Row, at: Millis | None, beside: _Beside) -> Message | Skip:
-    text = _joined([*beside.asked_with[row["id"]], row["prompt"]])
-    files = beside.attached[row["id"]]
+    text = _joined([*beside.asked_with.get(row["id"], []), row["prompt"]])
+    files = beside.attached.get(row["id"], [])
     if not text:
         return Skip("media" if files else "tool-only" if row["id"] in beside.with_results else "empty")
     meta = {"attachments": files} if files else {}
@@ -278,8 +312,5 @@ def _end(at: Millis | None, duration_ms: object) -> Millis | None:
 
 
 def _loaded(value: object) -> Mapping[str, Any]:
-    try:
-        loaded = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
+    values = parse_line(value)[0] if isinstance(value, str) else []
+    return values[0] if values and isinstance(values[0], dict) else {}

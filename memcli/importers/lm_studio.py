@@ -87,7 +87,7 @@ def _message(id_: str, version: object) -> Message | Skip:
     blocks = [version, *mappings_at(version, "steps")]
     told = [content_of(_parts(block)) for block in blocks if not _is_thought(block)]
     text = "\n\n".join(content.text for content in told if content.text.strip())
-    attachments = [name for content in told for name in content.attachments]
+    attachments = [name for block in blocks for name in _files(block)]
     if not text.strip():
         return Skip("media" if attachments else _lack(blocks))
     model = text_at(mapping_at(version, "senderInfo"), ("senderName",))
@@ -103,6 +103,11 @@ def _parts(block: Mapping[str, Any]) -> object:
     if not isinstance(parts, list):
         return parts
     return [part for part in parts if not (isinstance(part, dict) and part.get("isStructural") is True)]
+
+
+def _files(block: Mapping[str, Any]) -> list[str]:
+    files = [part for part in mappings_at(block, "content") if part.get("type") == "file"]
+    return [text_at(part, ("name", "fileIdentifier", "fileType")) or "file" for part in files]
 
 
 def _is_thought(block: Mapping[str, Any]) -> bool:

@@ -101,7 +101,8 @@ class _Graph:
                 unknown += 1
         if unknown:
             yield Skip("unknown-entity", unknown)
-            yield Notice(f"{unknown} relations name an entity that the graph does not have")
+            named = "1 relation names" if unknown == 1 else f"{unknown} relations name"
+            yield Notice(f"{named} an entity that the graph does not have")
 
     def _fact(self, text: str, name: str, about: Mapping[str, Any]) -> Item:
         id_ = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memcli.importers.encoding import read_text
+from memcli.importers.encoding import clean, read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head, head_of
 from memcli.importers.markdown import parse_front
@@ -19,16 +19,19 @@ from memcli.types import Document, Item, Skip
 
 NAME = "mem0"
 
+_HISTORY_COLUMNS = {"memory_id", "new_memory", "event", "created_at"}
 _SAID_KEYS = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
 # A block is told by its first key: the text above it may have lines of dashes of its own.
 _BLOCK = re.compile(
-    r"^---[ \t]*\n(id:[^\n]*\n(?:[\w-]+:[^\n]*\n|[ \t]*-[ \t][^\n]*\n)*)---[ \t]*(?:\n|\Z)", re.MULTILINE
+    r"^---[ \t]*\n(id:[^\n]*\n(?:[\w-]+:[^\n]*\n|[ \t]*-[ \t][^\n]*\n)*+)---[ \t]*(?:\n|\Z)", re.MULTILINE
 )
 _BLOCK_SIGNS = re.compile(r"^(?:created_at|categories|confidence):", re.MULTILINE)
 
 
 def sniff(head: Head) -> bool:
     """A memory with an id, alone or among results; or a block of the plugins' Markdown at the beginning."""
+    if head.tables.get("history", frozenset()) >= _HISTORY_COLUMNS:
+        return True
     return _is_markdown(head) or any(
         _is_memory(memory) for record in head.objects for memory in _memories(record)
     )
@@ -36,6 +39,9 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """Every memory as a fact; what the graph of a store tells too."""
+    if source.kind == "sqlite":
+        yield from _history(source, options)
+        return
     if _is_markdown(head_of(source, encoding=options.encoding)):
         yield from _blocks(source, options)
         return
@@ -89,6 +95,23 @@ def _relation(record: Mapping[str, Any]) -> Item:
     ]
     text = " ".join(word for word in told if word)
     return Document(_id_from(text), NAME, text, kind="fact") if all(told) else Skip("damaged")
+
+
+def _history(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """The memories as they stand at the end of the history that the library keeps of them."""
+    asked = "SELECT memory_id, new_memory, event, created_at FROM history ORDER BY rowid"
+    memories: dict[str, Document] = {}
+    changes = 0
+    with source.database() as database:
+        for id_, text, event, created in database.execute(asked):
+            changes += 1
+            before = memories.pop(str(id_), None)
+            if event != "DELETE" and isinstance(text, str) and text.strip():
+                at = before.at if before else parse_file_time(created, tz=options.tz)
+                memories[str(id_)] = Document(str(id_), NAME, clean(text), at=at, kind="fact")
+    yield from memories.values()
+    if changes > len(memories):
+        yield Skip("superseded", changes - len(memories))
 
 
 def _blocks(source: Source, options: ReadOptions) -> Iterator[Item]:

@@ -23,6 +23,8 @@ _DETAILS = re.compile(
     r"<details\b[^>]*\btype=\"(?:reasoning|tool_calls|code_interpreter)\".*?(?:</details>|\Z)\s*", re.DOTALL
 )
 
+_BEGIN = "begin of the chat"
+
 
 def sniff(head: Head) -> bool:
     """A chat with a history of messages, in what is said of it or alone."""
@@ -74,7 +76,12 @@ def _records(chat: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
         listed = chat.get("messages")
         given = listed if isinstance(listed, list) else []
         return mappings_at(chat, "messages"), sum(not isinstance(record, dict) for record in given)
-    records = [{**record, "id": id_} for id_, record in known.items() if isinstance(record, dict)]
+    # A first message that is written anew is a second root: both are branches of where the chat begins.
+    records: list[Mapping[str, Any]] = [
+        {**record, "id": id_, "parentId": text_at(record, ("parentId",)) or _BEGIN}
+        for id_, record in known.items()
+        if isinstance(record, dict)
+    ]
     return records, len(known) - len(records)
 
 

@@ -18,6 +18,7 @@ from memcli.errors import NothingMatchedError, StoreError, UsageError
 from memcli.passages import date_words, folded, passages
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
 from memcli.store.side import Side, State
+from memcli.times import Span
 from memcli.types import Candidate, Change, Filters, Millis, Origin, Record, Vector
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _NARROW = 5_000
 _REOPENS = 5
 # An index looks up each word and each pair of a question, a repeated one too: a megabyte takes minutes.
 _WORD_CHARS = 8_000
+_PART_CHARS = 3
 _GRAM_CHARS = 1_000
 _IDS_AT_ONCE = 2_000
 
@@ -425,10 +427,12 @@ class LanceStore:
         filters: Filters,
         now: Millis,
         limit: int,
+        times: Sequence[Span] = (),
     ) -> tuple[list[Candidate], int]:
         """The passages that may answer, unranked, and how many passages the store has.
 
         `vector` is called while the keyword search runs; it returns None when only words are asked.
+        What was said in one of the `times` may answer whatever its words are.
         """
 
         def read() -> tuple[list[Candidate], int]:
@@ -438,8 +442,9 @@ class LanceStore:
                 return [], 0
             condition = where(filters, now=now, erasing=self._state.erasing)
             words = _keyword_scores(table, text, condition=condition, limit=limit)
-            cosines = self._cosines(table, vector(), set(words), filters, condition, limit)
-            keys = list(dict.fromkeys([*words, *cosines]))
+            then = _keys_within(table, times, condition, limit=limit) if times else []
+            cosines = self._cosines(table, vector(), {*words, *then}, filters, condition, limit)
+            keys = list(dict.fromkeys([*words, *cosines, *then]))
             return _candidates(table, keys, words, cosines, condition), table.count()
 
         return self._reading(read)
@@ -448,7 +453,7 @@ class LanceStore:
         self,
         table: Table,
         vector: Vector | None,
-        keyword_keys: set[str],
+        wanted: set[str],
         filters: Filters,
         condition: str | None,
         limit: int,
@@ -471,7 +476,7 @@ class LanceStore:
             else:
                 limit *= 4
         near = _nearest(vectors, asked, only=only, limit=limit)
-        missing = sorted(keyword_keys - near.keys())
+        missing = sorted(wanted - near.keys())
         return near | _nearest(vectors, asked, only=missing, limit=len(missing))
 
     # --- writing (the lock is held) ---------------------------------------------------------------
@@ -690,13 +695,27 @@ def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: in
             for row in rows:
                 scores[row["key"]] = scores.get(row["key"], 0.0) + weight * row["_score"]
         if not scores and not grams:
-            # A part of a word is better than nothing.
+            # A part of a word is better than nothing; pairs of letters alone would match any text.
             part = folded(text)[:_GRAM_CHARS]
-            rows = await table.match(part, "grams", columns=["key"], limit=limit, where=condition)
-            scores = {row["key"]: row["_score"] / 3 for row in rows}
+            rows = await table.match(part, "grams", columns=["key", "grams"], limit=limit, where=condition)
+            parts = [word for word in part.split() if len(word) >= _PART_CHARS]
+            scores = {
+                row["key"]: row["_score"] / 3 for row in rows if any(word in row["grams"] for word in parts)
+            }
         return scores
 
     return run(ask()) if text.strip() else {}
+
+
+def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, limit: int) -> list[str]:
+    """Passages of these times; none where there are more than `limit`: a year tells too little."""
+    then = " OR ".join(f"created_at BETWEEN {span.start} AND {span.end}" for span in times)
+    keys = [
+        key
+        for batch in table.scan(["key"], where=_both(condition, then), limit=limit + 1)
+        for key in batch.column(0).to_pylist()
+    ]
+    return keys if len(keys) <= limit else []
 
 
 def _nearest(table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit: int) -> dict[str, float]:

@@ -63,7 +63,7 @@ def test_export_with_a_long_first_memory_is_known() -> None:
 @pytest.mark.parametrize(
     ("value", "key"),
     [
-        ({"type": "entity", "name": "Mira", "observations": ["cello"]}, "observations"),
+        ({"kind": "place", "label": "Mira", "seen": ["cello"]}, "seen"),
         ({"name": "chat", "messages": [{"from": "Ana", "text": "hi"}]}, "messages"),
     ],
 )
