@@ -174,14 +174,15 @@ class Memory:
 
     # --- recall -----------------------------------------------------------------------------------
 
-    def recall(self, query: Query) -> Recalled:
-        """The memories that answer a question, best first."""
+    def recall(self, query: Query, *, is_noted: bool = True) -> Recalled:
+        """The memories that answer a question, best first. `is_noted`: it counts in the statistics."""
         began = time.perf_counter()
         generation = self._generation()
         hits, _, degraded = self._search(query)
         found = tuple(hit for hit in hits if hit.score >= query.min_score)[: query.k]
         took_ms = round((time.perf_counter() - began) * 1000)
-        self._note_recall([hit.record.id for hit in found], generation, took_ms=took_ms, tokens=0)
+        if is_noted:
+            self._note_recall([hit.record.id for hit in found], generation, took_ms=took_ms, tokens=0)
         return Recalled(hits=found, degraded=degraded, took_ms=took_ms)
 
     def block(self, query: Query, *, budget_tokens: int, allow_private: bool = True) -> Block:

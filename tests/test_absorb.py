@@ -89,10 +89,10 @@ def test_a_person_reads_one_line_a_file(fresh: Shared) -> None:
 
 def test_twice_the_same_adds_nothing(fresh: Shared) -> None:
     assert counts(fresh.json("import", "chat.jsonl")["totals"]) == (3, 0, 0)
-    before = fresh("export").stdout
+    before = fresh.here("export").stdout
     again = fresh.json("import", "chat.jsonl", "copy.jsonl")
     assert [counts(report) for report in again["files"]] == [(0, 3, 0), (0, 3, 0)]
-    assert fresh("export").stdout == before
+    assert fresh.here("export").stdout == before
 
 
 def test_a_dry_run_counts_and_makes_no_store(fresh: Shared) -> None:
@@ -104,10 +104,10 @@ def test_a_dry_run_counts_and_makes_no_store(fresh: Shared) -> None:
 
 
 def test_a_dry_run_on_a_store_changes_no_byte_of_it(fresh: Shared) -> None:
-    fresh("import", "-", input=lines(CHAT[:1]))
-    before = files_of(fresh.home), fresh("export").stdout
+    fresh.here("import", "-", input=lines(CHAT[:1]))
+    before = files_of(fresh.home), fresh.here("export").stdout
     assert counts(fresh.json("import", "-", "--dry-run", input=lines(CHAT))["totals"]) == (2, 1, 0)
-    assert (files_of(fresh.home), fresh("export").stdout) == before
+    assert (files_of(fresh.home), fresh.here("export").stdout) == before
 
 
 MESSAGE = st.fixed_dictionaries(
@@ -156,7 +156,7 @@ def test_every_record_is_in_exactly_one_count(
 
 
 def forget_corin(shared: Shared) -> None:
-    assert shared("forget", "--match", "Quayside", "--yes").returncode == 0
+    assert shared.here("forget", "--match", "Quayside", "--yes").returncode == 0
 
 
 def quayside(shared: Shared) -> list[str]:
@@ -173,7 +173,7 @@ OTHER_TOOL = [
 
 
 def test_what_was_forgotten_stays_forgotten_whoever_exports_it(fresh: Shared) -> None:
-    fresh("import", "chat.jsonl")
+    fresh.here("import", "chat.jsonl")
     forget_corin(fresh)
     assert counts(fresh.json("import", "chat.jsonl")["totals"]) == (0, 2, 1)
     assert counts(fresh.json("import", "-", input=lines(OTHER_TOOL))["totals"]) == (0, 1, 1)
@@ -181,17 +181,17 @@ def test_what_was_forgotten_stays_forgotten_whoever_exports_it(fresh: Shared) ->
 
 
 def test_the_own_export_does_not_bring_back_what_was_forgotten(fresh: Shared) -> None:
-    fresh("import", "chat.jsonl")
-    export = fresh("export").stdout
+    fresh.here("import", "chat.jsonl")
+    export = fresh.here("export").stdout
     forget_corin(fresh)
     assert counts(fresh.json("import", "-", input=export)["totals"]) == (0, 2, 1)
     assert quayside(fresh) == []
     assert counts(fresh.json("import", "-", "--restore", input=export)["totals"]) == (1, 2, 0)
-    assert fresh("export").stdout == export
+    assert fresh.here("export").stdout == export
 
 
 def test_restore_brings_it_back_for_good(fresh: Shared) -> None:
-    fresh("import", "chat.jsonl")
+    fresh.here("import", "chat.jsonl")
     forget_corin(fresh)
     assert counts(fresh.json("import", "chat.jsonl", "--restore")["totals"]) == (1, 2, 0)
     assert counts(fresh.json("import", "chat.jsonl")["totals"]) == (0, 3, 0)
@@ -199,17 +199,17 @@ def test_restore_brings_it_back_for_good(fresh: Shared) -> None:
 
 
 def test_an_explicit_remember_brings_it_back(fresh: Shared) -> None:
-    fresh("remember", "Corin lives on Quayside Row", "--source-id", "x")
+    fresh.here("remember", "Corin lives on Quayside Row", "--source-id", "x")
     forget_corin(fresh)
     assert quayside(fresh) == []
-    fresh("remember", "Corin lives on Quayside Row", "--source-id", "x")
+    fresh.here("remember", "Corin lives on Quayside Row", "--source-id", "x")
     assert quayside(fresh) == ["Corin lives on Quayside Row"]
 
 
 def test_a_forgotten_word_without_a_time_does_not_block_the_same_word_elsewhere(fresh: Shared) -> None:
     said = [{"role": "user", "content": "ok"}]
-    fresh("import", "-", input=lines([{**said[0], "session_id": "a"}]))
-    assert fresh("forget", "--session", "a", "--yes").returncode == 0
+    fresh.here("import", "-", input=lines([{**said[0], "session_id": "a"}]))
+    assert fresh.here("forget", "--session", "a", "--yes").returncode == 0
     assert counts(fresh.json("import", "-", input=lines([{**said[0], "session_id": "b"}]))["totals"]) == (
         1,
         0,
@@ -223,7 +223,7 @@ def test_a_forgotten_word_without_a_time_does_not_block_the_same_word_elsewhere(
 def test_a_note_that_has_changed_replaces_its_old_text(fresh: Shared) -> None:
     note = fresh.home / "plan.md"
     note.write_text("# Plan\n\nPaint the fence.\n", "utf-8")
-    fresh("import", "plan.md")
+    fresh.here("import", "plan.md")
     note.write_text("# Plan\n\nPaint the shed.\n", "utf-8")
     assert counts(fresh.json("import", "plan.md")["totals"]) == (1, 0, 0)
     assert counts(fresh.json("import", "plan.md")["totals"]) == (0, 1, 0)
@@ -252,9 +252,9 @@ def test_options_leave_out_what_is_not_wanted(fresh: Shared) -> None:
 
 def test_vectors_are_made_of_what_was_imported_unless_they_are_not_wanted(fresh: Shared) -> None:
     builtin = {"MEMCLI_EMBEDDER": "builtin"}
-    fresh("import", "chat.jsonl", "--no-vectors", env=builtin)
+    fresh.here("import", "chat.jsonl", "--no-vectors", env=builtin)
     assert fresh.json("stats")["pending"]["vectors"] == 3
-    fresh("import", "chat.jsonl", env=builtin)
+    fresh.here("import", "chat.jsonl", env=builtin)
     assert fresh.json("stats")["pending"]["vectors"] == 0
 
 
@@ -275,7 +275,7 @@ def test_vectors_are_made_of_what_was_imported_unless_they_are_not_wanted(fresh:
 def test_an_import_of_nothing_is_refused(fresh: Shared, paths: list[str], message: str) -> None:
     (fresh.home / "bad.jsonl").write_text("{broken\n[1\n", "utf-8")
     before = files_of(fresh.home)
-    done = fresh("import", *paths)
+    done = fresh.here("import", *paths)
     problem, hint = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (2, "")
     assert problem.startswith("memcli: ")
@@ -333,12 +333,12 @@ def test_export_import_export_is_the_same_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_what_was_remembered_edited_and_imported_goes_there_and_back(fresh: Shared) -> None:
-    fresh("import", "chat.jsonl")
+    fresh.here("import", "chat.jsonl")
     for text in ("Espresso", "Green tea", "Oolong"):
-        fresh("remember", text, "--source-id", "drink")
-    fresh("forget", "--match", "Noted", "--retire", "--yes")
-    once = fresh("export").stdout
+        fresh.here("remember", text, "--source-id", "drink")
+    fresh.here("forget", "--match", "Noted", "--retire", "--yes")
+    once = fresh.here("export").stdout
     assert once.count("\n") == 6
     assert counts(fresh.json("import", "-", "--user", "b", input=once)["totals"]) == (6, 0, 0)
-    assert fresh("export", "--user", "b").stdout == once
+    assert fresh.here("export", "--user", "b").stdout == once
     assert counts(fresh.json("import", "chat.jsonl", "--user", "b")["totals"]) == (0, 3, 0)

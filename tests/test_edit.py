@@ -39,7 +39,7 @@ def test_the_meaning_of_the_new_text_is_what_is_found(tmp_path: Path) -> None:
     shared = Shared(tmp_path, {"MEMCLI_EMBEDDER": "builtin"})
     id_ = remembered(shared, "The harbour master has a red boat")
     remembered(shared, "The library opens at nine")
-    shared("edit", id_, "I am allergic to peanuts")
+    shared.here("edit", id_, "I am allergic to peanuts")
     best = shared.json("recall", "Welche Nüsse vertrage ich nicht?")["results"][0]
     assert (best["id"], best["text"]) == (id_, "I am allergic to peanuts")
 
@@ -70,9 +70,9 @@ def test_a_secret_in_the_new_text_is_taken_out(shared: Shared) -> None:
 
 def test_an_import_still_knows_an_edited_memory(shared: Shared) -> None:
     line = json.dumps({"role": "user", "content": "The bus goes at 8", "timestamp": 1_760_000_000}) + "\n"
-    shared("import", "-", input=line)
+    shared.here("import", "-", input=line)
     (memory,) = shared.json("list", "--kind", "episode")["memories"]
-    shared("edit", memory["id"], "The bus goes at 9")
+    shared.here("edit", memory["id"], "The bus goes at 9")
     again = shared.json("import", "-", input=line)["totals"]
     assert (again["added"], again["duplicates"]) == (0, 1)
 

@@ -39,7 +39,7 @@ EVERY_ID = {record.id for record in RECORDS}
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     """A store of which plans are made and that nothing here changes."""
     shared = Shared(tmp_path_factory.mktemp("forget"))
-    assert shared("import", "-", input=export_of(RECORDS)).returncode == 0
+    assert shared.here("import", "-", input=export_of(RECORDS)).returncode == 0
     return shared
 
 
@@ -47,7 +47,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
 def fresh(tmp_path: Path) -> Shared:
     """A store of its own for a test that erases."""
     fresh = Shared(tmp_path)
-    assert fresh("import", "-", input=export_of(RECORDS)).returncode == 0
+    assert fresh.here("import", "-", input=export_of(RECORDS)).returncode == 0
     return fresh
 
 
@@ -84,7 +84,7 @@ def bytes_with(shared: Shared, text: str) -> list[Path]:
 def test_a_selection_takes_what_it_names_and_what_came_of_that_alone(
     shared: Shared, selection: list[str], taken: set[str] | None
 ) -> None:
-    done = shared("forget", *selection, "--dry-run", "--json")
+    done = shared.here("forget", *selection, "--dry-run", "--json")
     if taken is None:
         assert (done.returncode, done.stdout) == (1, "")
         return
@@ -108,7 +108,7 @@ def test_a_selection_takes_what_it_names_and_what_came_of_that_alone(
 def test_what_selects_nothing_or_too_much_is_refused(
     shared: Shared, selection: list[str], message: str
 ) -> None:
-    done = shared("forget", *selection, "--yes", "--json")
+    done = shared.here("forget", *selection, "--yes", "--json")
     error = json.loads(done.stderr)
     assert (done.returncode, done.stdout, error["code"]) == (2, "", 2)
     assert message in error["error"]
@@ -145,7 +145,7 @@ def test_what_is_only_similar_is_told_and_left(tmp_path: Path) -> None:
         "My tooth doctor moved to Elm Street",
         "Tea is hot",
     ):
-        shared("remember", text)
+        shared.here("remember", text)
     answer = shared.json("forget", "--query", "the dentist", "--yes")
     assert len(answer["forgotten"]) == 1
     assert [memory["text"] for memory in answer["related"]] == ["My tooth doctor moved to Elm Street"]
@@ -156,22 +156,24 @@ def test_what_is_only_similar_is_told_and_left(tmp_path: Path) -> None:
 
 
 def test_what_was_forgotten_is_in_no_byte_and_the_rest_is_whole(fresh: Shared) -> None:
-    fresh("recall", "Quayside")
-    fresh("edit", "corin111", "--topic", "neighbours")
-    rest = [line for line in fresh("export").stdout.splitlines() if "corin" not in line.lower()]
+    fresh.here("recall", "Quayside")
+    fresh.here("edit", "corin111", "--topic", "neighbours")
+    rest = [line for line in fresh.here("export").stdout.splitlines() if "corin" not in line.lower()]
     assert bytes_with(fresh, "Quayside Row") != []
     answer = fresh.json("forget", "--query", "everything about Corin", "--yes")
     assert set(answer["forgotten"]) == {"corin111", "corin222", "derived9"}
     assert answer["receipt"] is None
     assert bytes_with(fresh, "Quayside") == bytes_with(fresh, "corin111") == []
     kept = [
-        line for line in fresh("export").stdout.splitlines() if "corinth3" in line or "derived0" not in line
+        line
+        for line in fresh.here("export").stdout.splitlines()
+        if "corinth3" in line or "derived0" not in line
     ]
     assert [line for line in rest if "derived0" not in line] == [
         line for line in kept if "corinth3" not in line
     ]
-    assert fresh("recall", "Corin sister flat", "--json").returncode in (0, 1)
-    assert fresh("show", "corin111").returncode == 1
+    assert fresh.here("recall", "Corin sister flat", "--json").returncode in (0, 1)
+    assert fresh.here("show", "corin111").returncode == 1
 
 
 def test_a_proof_says_what_was_read(fresh: Shared) -> None:
@@ -188,15 +190,15 @@ def test_a_proof_says_what_was_read(fresh: Shared) -> None:
 def test_what_is_retired_is_hidden_and_kept(fresh: Shared) -> None:
     done = fresh("forget", "--match", "cello", "--retire", "--yes")
     assert done.stdout == "retired will0066\n"
-    assert fresh("recall", "cello").stdout.count("will0066") == 0
+    assert fresh.here("recall", "cello").stdout.count("will0066") == 0
     assert fresh.json("show", "will0066")["memory"]["retired"] is True
 
 
 def test_forgetting_all_leaves_an_empty_store_that_works(fresh: Shared) -> None:
     assert set(fresh.json("forget", "--all", "--yes")["forgotten"]) == EVERY_ID
-    assert fresh("export").stdout == ""
+    assert fresh.here("export").stdout == ""
     assert fresh("forget", "--all", "--yes").returncode == 1
-    assert fresh("remember", "A new beginning").returncode == 0
+    assert fresh.here("remember", "A new beginning").returncode == 0
     assert [memory["text"] for memory in fresh.json("list")["memories"]] == ["A new beginning"]
 
 

@@ -34,7 +34,7 @@ NEWEST_FIRST = ["newest00", "middle00", "oldest00", "undated0"]
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     """A store that nothing here changes."""
     shared = Shared(tmp_path_factory.mktemp("list"))
-    assert shared("import", "-", input=export_of(RECORDS)).returncode == 0
+    assert shared.here("import", "-", input=export_of(RECORDS)).returncode == 0
     return shared
 
 
@@ -95,7 +95,7 @@ def test_options_choose_and_order(shared: Shared, options: list[str], found: lis
     ],
 )
 def test_what_cannot_be_meant_is_refused(shared: Shared, options: list[str], message: str) -> None:
-    done = shared("list", *options)
+    done = shared.here("list", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 

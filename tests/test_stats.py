@@ -29,9 +29,9 @@ RECORDS = [
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     """A store without vectors that was asked twice."""
     shared = Shared(tmp_path_factory.mktemp("stats"))
-    assert shared("import", "-", input=export_of(RECORDS)).returncode == 0
-    assert shared("recall", "green tiles").returncode == 0
-    assert shared("recall", "zzzz").returncode == 1
+    assert shared.here("import", "-", input=export_of(RECORDS)).returncode == 0
+    assert shared.here("recall", "green tiles").returncode == 0
+    assert shared.here("recall", "zzzz").returncode == 1
     return shared
 
 

@@ -43,6 +43,7 @@ COMMANDS = (
     Command("edit", "memcli.cli.write", "Change a memory."),
     Command("reembed", "memcli.cli.upkeep", "Give every memory the vectors of another embedder."),
     Command("doctor", "memcli.cli.upkeep", "Check the store, the disk and the models."),
+    Command("eval", "memcli.cli.eval", "Measure how well recall finds what it should."),
     Command("config", "memcli.cli.upkeep", "Show and change settings.", ("get", "set", "unset", "path")),
 )
 # Arguments that name files.

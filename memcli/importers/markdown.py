@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from memcli.importers.encoding import read_text
+from memcli.importers.encoding import clean, read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.source import Source
@@ -78,9 +78,10 @@ def parse_front(text: str) -> tuple[Front, bool]:
 
 
 def _flat(value: object) -> str | list[str]:
+    # YAML has escapes of its own for halves of characters and NUL.
     if isinstance(value, list):
-        return [item for item in value if isinstance(item, str)]
-    return value if isinstance(value, str) else ""
+        return [clean(item) for item in value if isinstance(item, str)]
+    return clean(value) if isinstance(value, str) else ""
 
 
 def _parse_leniently(text: str) -> Front:

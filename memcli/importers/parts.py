@@ -15,7 +15,7 @@ from memcli.importers.head import head_of
 from memcli.types import Notice
 
 # What anybody may have written, and anything may be taken for.
-_NOTE_FORMATS = {"csv", "markdown", "text"}
+_NOTE_FORMATS = {"basic-memory", "csv", "markdown", "text"}
 _NOTE_ENDINGS = {"", ".csv", ".markdown", ".md", ".org", ".rst", ".tsv", ".txt"}
 _GENERIC_FORMATS = _NOTE_FORMATS | {"memcli", "message-jsonl", "openai-jsonl"}
 

@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ class Source:
         self._open_stream = open_stream
         self._file = file
         self._opened: BinaryIO | None = None
+        self._copy: Path | None = None
+        self._remove_copy: Callable[[], object] | None = None
         self._stream: Unpacked | None = None
         self._head: bytes | None = None
         self._unread = b""
@@ -155,22 +158,29 @@ class Source:
 
     @contextmanager
     def file(self) -> Iterator[Path]:
-        """A file of its bytes for a reader that wants a path: its own, or a private copy until the end."""
+        """A file of its bytes for a reader that wants a path: its own, or a private copy until closed."""
         self.head()
         if self._file is not None and self._stream is not None and self._stream.packed_bytes is None:
             yield self._file
             return
+        if self._copy is None:
+            self._copy = self._copied()
+        yield self._copy
+
+    def _copied(self) -> Path:
+        """The bytes in a file that only this user reads, gone with this source. They can be read but once."""
         import shutil
         import tempfile
 
-        with tempfile.TemporaryDirectory(prefix="memcli-") as directory:
-            copy = Path(directory, "copy")
-            with copy.open("xb") as spool, self.stream() as stream:
-                copy.chmod(0o600)
-                shutil.copyfileobj(stream, spool, _BUFFER_BYTES)
-            if self.damage is not None:
-                raise self.damage
-            yield copy
+        directory = tempfile.mkdtemp(prefix="memcli-")
+        self._remove_copy = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        copy = Path(directory, "copy")
+        with copy.open("xb") as spool, self.stream() as stream:
+            copy.chmod(0o600)
+            shutil.copyfileobj(stream, spool, _BUFFER_BYTES)
+        if self.damage is not None:
+            raise self.damage
+        return copy
 
     @contextmanager
     def database(self) -> Iterator[sqlite3.Connection]:
@@ -192,6 +202,8 @@ class Source:
 
     def close(self) -> None:
         """Let go of the file; what was read stays known. Standard input is not ours to close."""
+        if self._remove_copy is not None:
+            self._remove_copy()
         if self._opened is not None and self.path != "-":
             self._opened.close()
 

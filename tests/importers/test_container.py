@@ -203,6 +203,7 @@ def test_archive_from_standard_input_is_spooled_and_the_copy_removed(
         (copy,) = (path for path in tmp_path.rglob("*") if path.is_file())
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert (member.path, member.key, member.stream().read()) == ("-!a.json", None, b"[1]")
+    source.close()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -295,6 +296,10 @@ def test_database_from_standard_input_is_read_from_a_copy_that_is_removed(
     assert isinstance(source, Source)
     with source.file() as copy:
         assert copy.parent.parent == spool
+    # A reader may ask for it after the format was told from it: standard input is read but once.
+    with source.file() as again:
+        assert again == copy
+    source.close()
     assert list(spool.iterdir()) == []
 
 
