@@ -13,7 +13,7 @@ _memcli() {
         word=${COMP_WORDS[i]}
         case "$path/$word" in
             */-*) ;;
-            /remember | /recall | /import | /forget | /export | /stats | /list | /show | /edit | /reembed | /doctor | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
+            /remember | /recall | /import | /forget | /export | /stats | /list | /show | /edit | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
             *) given=$((given + 1)) ;;
         esac
     done
@@ -21,7 +21,7 @@ _memcli() {
     case "$path $prev" in
         *" --kind") _memcli_words "identity preference decision fact episode document summary"; return ;;
         *" --priority") _memcli_words "P0 P1 P2"; return ;;
-        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --session" | *" --before" | *" -n") return ;;
+        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --session" | *" --before" | *" -n" | *" --out") return ;;
         *" --data-dir") _memcli_directories; return ;;
         *" --role") _memcli_words "user assistant system tool"; return ;;
         "/recall --format") _memcli_words "prompt"; return ;;
@@ -39,6 +39,7 @@ _memcli() {
         "/export") options="-o --format --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/list") options="-n --sort --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/edit") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/eval") options="-k --out --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         *) options="--user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
     esac
     if [[ $cur == -* ]]; then
@@ -46,7 +47,7 @@ _memcli() {
         return
     fi
     case "$path/$given" in
-        "/0") _memcli_words "remember recall import forget export stats list show edit reembed doctor config" ;;
+        "/0") _memcli_words "remember recall import forget export stats list show edit reembed doctor eval config" ;;
         "/import/"*) _memcli_files ;;
         "/reembed/0") _memcli_words "builtin" ;;
         "/config/0") _memcli_words "get set unset path" ;;

@@ -78,11 +78,10 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
     if not _MAY_HOLD_TIME.search(text):
         return ()
     here = _Here(now, tz)
-    found: list[tuple[int, int, Span]] = []
-    for finders in (_DATES, _RELATIVE):
-        found = list(_found(text, finders, here))
-        if found:
-            break
+    try:
+        found = list(_found(text, _DATES, here)) or list(_found(text, _RELATIVE, here))
+    except (ValueError, OverflowError):  # said at the end of the calendar
+        return ()
     return tuple(_joined(text, found))
 
 
@@ -98,15 +97,19 @@ def _found(text: str, finders: Sequence[tuple[str, _Reader]], here: _Here) -> It
 
 
 def _joined(text: str, found: Sequence[tuple[int, int, Span]]) -> Iterator[Span]:
-    last_end, last = 0, None
+    """The spans, those that a word of "between A and B" joins as one."""
+    open_end, opened = 0, None
     for start, end, span in found:
-        if last is not None and _BETWEEN.fullmatch(text, last_end, start) and span.end >= last.start:
-            span = Span(last.start, span.end)
-        elif last is not None:
-            yield last
-        last_end, last = end, span
-    if last is not None:
-        yield last
+        if opened is None:
+            opened = span
+        elif _BETWEEN.fullmatch(text, open_end, start) and span.end >= opened.start:
+            opened = Span(opened.start, span.end)
+        else:
+            yield opened
+            opened = span
+        open_end = end
+    if opened is not None:
+        yield opened
 
 
 @cache
@@ -241,7 +244,7 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
     (r"\b(?:this (?:morning|afternoon|evening)|tonight|last night)\b", _read_typed),
     (r"\b(?:last|previous|this|next) (?:week|month|year)\b", _read_typed),
     (rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
-    (rf"\b(?P<which>last|this|next) weekend\b", _read_weekend),
+    (r"\b(?P<which>last|this|next) weekend\b", _read_weekend),
     (rf"\blast {_MONTH}", _read_named_month),
     (rf"\bon (?P<weekday>{_WEEKDAY})\b", _read_weekday),
     (rf"\b{_COUNT} (?P<unit>{_UNIT})s? ago\b", _read_ago),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import json
 import os
 import pty
@@ -12,11 +11,12 @@ import select
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -60,17 +60,22 @@ class Shared:
         env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """The same in this process: ten times as fast, for long tables."""
-        streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (input.encode(), b"", b"")]
-        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.home):
+        with contextlib.ExitStack() as stack:
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            stack.enter_context(contextlib.chdir(self.home))
             for name, value in {**self.environment, **(env or {})}.items():
                 patch.setenv(name, value)
-            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            streams = {
+                name: stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
+                for name in ("stdin", "stdout", "stderr")
+            }
+            streams["stdin"].write(input)
+            for name, stream in streams.items():
+                stream.seek(0)
                 patch.setattr(sys, name, stream)
             code = run_main([*map(str, args)])
-            for stream in streams[1:]:
-                stream.flush()
-        _, out, err = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
-        return subprocess.CompletedProcess(args, code, out, err)
+            told = {name: _whole(stream) for name, stream in streams.items()}
+        return subprocess.CompletedProcess(args, code, told["stdout"], told["stderr"])
 
     def json(self, *args: str | Path, **given: Any) -> Any:
         """The JSON document that a command answers with, run in this process, whatever its exit code."""
@@ -120,6 +125,12 @@ class Shared:
                     typed = ""
         os.close(ours)
         return done.returncode, shown.decode().replace("\r\n", "\n")
+
+
+def _whole(stream: IO[str]) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
 
 
 def _read(descriptor: int) -> bytes:

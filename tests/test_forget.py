@@ -152,6 +152,17 @@ def test_what_is_only_similar_is_told_and_left(tmp_path: Path) -> None:
     assert shared.json("list")["total"] == 2
 
 
+def test_what_is_similar_is_looked_for_inside_the_selection_only(tmp_path: Path) -> None:
+    shared = Shared(tmp_path, {"MEMCLI_EMBEDDER": "builtin"})
+    shared.here("remember", "The dentist Dr Okafor is on Elm Street", "--project", "health")
+    shared.here("remember", "My tooth doctor moved to Elm Street", "--project", "gossip")
+    shared.here("remember", "Tea is hot", "--project", "health")
+    asked = ("forget", "--query", "the dentist", "--project", "health", "--related", "--dry-run")
+    assert [step["text"] for step in shared.json(*asked)["plan"]] == [
+        "The dentist Dr Okafor is on Elm Street"
+    ]
+
+
 # --- gone -----------------------------------------------------------------------------------------
 
 

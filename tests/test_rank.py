@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.rank import rank, relevant
+from memcli.rank import is_of_its_time, rank, relevant
+from memcli.times import Span
 from memcli.types import Candidate, Hit, Record
 
 DAY = 86_400_000
@@ -133,6 +134,76 @@ def test_at_most_k_hits() -> None:
     assert len(ask("tea", [candidate(f"tea {n}") for n in range(20)], k=3)) == 3
 
 
+# --- the turns around -----------------------------------------------------------------------------
+
+
+def turn(text: str, position: int, *, name: str | None, session: str = "s", **fields: Any) -> Candidate:
+    return candidate(text, name=name, session_id=session, position=position, **fields)
+
+
+def test_answer_takes_over_what_was_asked_between_people() -> None:
+    asked = turn("Which team did you sign with?", 0, name="Tim", role="user")
+    answer = turn("The Wolves!", 1, name="John", role="assistant")
+    other = turn("Lovely weather.", 7, name="John", role="assistant")
+    hits = ask("Which team did he sign with?", [other, answer, asked])
+    assert ids(hits)[:2] == ["Which team did you sign with?", "The Wolves!"]
+    assert hits[1].parts["context"] > hits[2].parts["context"]
+
+
+def test_turn_after_a_statement_takes_over_nothing_of_it() -> None:
+    told = turn("I signed with a team.", 0, name="Tim", session="a")
+    after = turn("Great!", 1, name="John", session="a")
+    apart = turn("Great!", 9, name="John", session="a", id="apart")
+    found = {hit.record.id: hit.parts["context"] for hit in ask("Which team?", [told, after, apart])}
+    assert found["Great!"] == found["apart"]
+
+
+def test_answer_in_a_chat_with_an_assistant_takes_over_its_question_only_when_asked_for() -> None:
+    asked = turn("Suggest some music for running", 0, name=None, role="user")
+    answer = turn("Try Kraftwerk.", 1, name=None, role="assistant")
+    told = {hit.record.id: hit for hit in ask("What music did you suggest?", [asked, answer])}
+    plain = {hit.record.id: hit for hit in ask("What music for running?", [asked, answer])}
+    assert told["Try Kraftwerk."].parts["context"] > plain["Try Kraftwerk."].parts["context"] == 0
+
+
+def test_conversation_about_the_question_lifts_its_turns_between_people() -> None:
+    trip = [turn(f"We talked of the trip to Norway {n}", n, name="Ann", session="trip") for n in range(3)]
+    near = turn("It was cold.", 7, name="Ann", session="trip")
+    far = turn("It was cold.", 7, name="Ann", session="work", id="far")
+    hits = ask("trip to Norway", [*trip, near, far])
+    assert ids(hits).index("It was cold.") < ids(hits).index("far")
+
+
+@pytest.mark.parametrize("text", ["Do you like tea?", "你喜欢tea吗？", "Thanks for the tea", "谢谢你的tea"])
+def test_question_and_courtesy_stand_below_a_statement(text: str) -> None:
+    assert ids(ask("tea", [candidate(text, role="user"), candidate("I like tea so", role="user")]))[0] != text
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+THAT_DAY = (Span(NOON - DAY // 2, NOON + DAY // 2 - 1),)
+
+
+def test_what_was_said_then_stands_above_what_was_said_at_another_time() -> None:
+    then = candidate("The budget is 7,200", created_at=NOON)
+    later = candidate("The kitchen budget is 8,000", created_at=NOON + 9 * DAY)
+    hits = rank("What about the kitchen budget?", [later, then], k=9, total_rows=9, times=THAT_DAY)
+    assert ids(hits) == ["The budget is 7,200", "The kitchen budget is 8,000"]
+
+
+def test_what_speaks_of_the_time_counts_as_said_then() -> None:
+    spoken = candidate("Yesterday I ran", created_at=NOON + DAY)
+    other = candidate("Today I ran", created_at=NOON + DAY, id="other")
+    hits = rank("ran", [other, spoken], k=9, total_rows=9, times=THAT_DAY)
+    assert [hit.parts["time"] > 0 for hit in hits] == [True, False]
+    assert ids(hits)[0] == "Yesterday I ran"
+
+
+def test_memory_without_a_time_is_not_moved_by_one() -> None:
+    [hit] = rank("tea", [candidate("tea")], k=9, total_rows=9, times=THAT_DAY)
+    assert hit.parts["time"] == 0
+
+
 # --- long texts -----------------------------------------------------------------------------------
 
 
@@ -178,6 +249,23 @@ def test_memories_that_replace_each_other_all_stay() -> None:
     assert sorted(ids(ask("tea", circle))) == ["a", "b"]
 
 
+def test_later_statement_stands_above_what_it_outdates() -> None:
+    old = candidate("I always drink coffee in the morning", created_at=NOON, role="user")
+    new = candidate("I have quit coffee.", created_at=NOON + DAY, role="user")
+    hits = ask("What do I drink in the morning, coffee?", [old, new])
+    assert ids(hits) == [new.record.id, old.record.id]
+    assert hits[1].record.superseded_by == new.record.id
+    assert hits[1].parts["update"] < 0
+
+
+def test_older_stands_first_for_its_own_time() -> None:
+    old = candidate("I drink espresso", id="old", superseded_by="new", created_at=NOON)
+    new = candidate("I drink tea", id="new", supersedes=("old",), created_at=NOON + 9 * DAY)
+    hits = rank("What did I drink then?", [new, old], k=9, total_rows=9, times=THAT_DAY)
+    assert ids(hits) == ["old", "new"]
+    assert [is_of_its_time(hit) for hit in hits] == [True, False]
+
+
 # --- scores ---------------------------------------------------------------------------------------
 
 WORDS = st.lists(st.sampled_from(("tea", "key", "the", "茶", "钥匙", "2.3.1", "E0502", "may")), max_size=12)
@@ -213,7 +301,7 @@ def test_every_memory_is_one_hit(question: str, candidates: list[Candidate]) -> 
 
 def test_parts_are_named() -> None:
     [hit] = ask("tea", [candidate("tea", cosine=0.8)])
-    assert {"dense", "keyword", "role", "priority", "recency", "time"} <= hit.parts.keys()
+    assert {"dense", "keyword", "role", "context", "time", "priority"} <= hit.parts.keys()
 
 
 def test_six_hundred_candidates_are_ranked_in_milliseconds() -> None:
@@ -302,6 +390,16 @@ def test_scale_of_the_cosines_does_not_matter() -> None:
 def test_bare_number_is_no_sum(question: str) -> None:
     answer = f"It says {question} here."
     assert told(question, [*EVERYDAY, (answer, 0.85)]) == [answer]
+
+
+def test_what_was_replaced_is_not_told_and_its_successor_is() -> None:
+    old = candidate("I always drink coffee in the morning", created_at=NOON, role="user", cosine=0.85)
+    new = candidate("I have quit coffee.", created_at=NOON + DAY, role="user", cosine=0.75)
+    others = [candidate(text, cosine=cosine) for text, cosine in EVERYDAY]
+    question = "What do I drink in the morning?"
+    candidates = [old, new, *others]
+    hits = rank(question, candidates, k=10, total_rows=len(candidates))
+    assert ids(relevant(question, hits, candidates)) == [new.record.id]
 
 
 @given(WORDS.map(" ".join), CANDIDATES)

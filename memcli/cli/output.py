@@ -171,7 +171,8 @@ class Output:
             for record in records:
                 self._memory(console, record, excerpts.get(record.id), (scores or {}).get(record.id))
                 if record.id in parts:
-                    self.line(f"  {parts_told(parts[record.id])}\n")
+                    counted = {name: part for name, part in parts[record.id].items() if part}
+                    self.line(f"  {parts_told(counted)}\n")
             return
         for record in records:
             shown = excerpts.get(record.id) or record.text

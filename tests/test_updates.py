@@ -1,0 +1,139 @@
+"""What a later statement replaces, and what it leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memcli.types import Hit, Record
+from memcli.updates import outdated
+
+DAY = 86_400_000
+EVERYDAY = (
+    "The lift was broken again, so I carried the shopping up.",
+    "My sister practises the cello every evening.",
+    "I finally cleaned the garage and found the old stove.",
+    "昨晚看了一部讲章鱼的纪录片。",
+    "因为马拉松，环路上堵得一塌糊涂。",
+)
+
+
+def said(text: str, *, day: int, **fields: Any) -> Hit:
+    return Hit(
+        Record(**{"id": text, "text": text, "role": "user", "created_at": day * DAY} | fields), 0.5, {}
+    )
+
+
+def replaced(*hits: Hit) -> dict[str, str]:
+    others = [said(text, day=5) for text in EVERYDAY]
+    return outdated([*hits, *others], [*hits, *others])
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I always start the day with an espresso, coffee is my drink.",
+         "I've quit coffee for good; from now on I drink green tea."),
+        ("I really like director Ada Fern, her films are thoughtful.",
+         "I used to really like Ada Fern's films, but now I prefer Bo Lindt."),
+        ("I love travelling to the Baltic coast.", "I'm not that keen on the Baltic coast anymore."),
+        ("I use Emacs for everything.", "I switched from Emacs to Helix last month."),
+        ("I use Emacs for everything.", "Emacs is gone, I write in Helix now."),
+        ("We eat meat every Sunday.", "We no longer eat meat at home."),
+        ("I need to update the design blog soon.", "I've finished updating the design blog."),
+        ("I have to book the spa appointment.", "I cancelled the spa appointment."),
+        ("I live in Leeds, near the canal.", "We moved to York in October."),
+        ("My address is 3 Oak Street.", "I've moved house, my new address is 5 Elm Road."),
+        ("I work at Acme as a designer.", "I've just started working at Borealis."),
+        ("I work at Acme as a designer.", "I left Acme in May."),
+        ("My phone number is 555 0101.", "My new phone number is 555 0199."),
+        ("My favourite colour is green.", "My favourite colour is now blue."),
+        ("The kitchen budget is 9,500 including the oven.", "We cut the kitchen budget to 7,200."),
+        ("The dentist appointment is on Tuesday.", "The dentist appointment was moved to Friday."),
+        ("The team meeting is at ten on Monday.", "New time for the team meeting: Thursday at two."),
+        ("我最爱吃麻辣火锅，越辣越好。", "医生让我忌辣，我现在改吃清淡的。"),
+        ("我每天早上都喝咖啡。", "我戒咖啡了，现在早上喝绿茶。"),
+        ("我每天早上都喝咖啡。", "咖啡已经戒了，改喝绿茶。"),
+        ("我喜欢用谷歌浏览器。", "以前喜欢用谷歌浏览器，现在换成火狐了。"),
+        ("我住在杭州西湖区。", "我上个月搬到苏州了。"),
+        ("我在腾云公司上班。", "我跳槽到青木公司了。"),
+        ("我的手机号是13800000001。", "我的新手机号是13900000002。"),
+        ("部门会议定在周二上午。", "部门会议改到周四下午了。"),
+        ("我打算周末去露营。", "周末的露营取消了。"),
+    ],
+)  # fmt: skip
+def test_later_statement_replaces_the_earlier_one(older: str, newer: str) -> None:
+    assert replaced(said(older, day=1), said(newer, day=9)) == {older: newer}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I drink coffee in the morning.", "I also like tea."),
+        ("I drink coffee in the morning.", "I had a great coffee in Vienna."),
+        ("The coffee machine broke.", "I've quit coffee for good."),
+        ("I like hiking.", "I like swimming."),
+        ("My brother lives in Leeds.", "I moved to York."),
+        ("I live in Leeds.", "I'm staying in York this week."),
+        ("I work at Acme.", "I also work at the animal shelter on Sundays."),
+        ("My phone number is 555 0101.", "My phone is broken."),
+        ("Blood pressure this morning 128/84.", "Blood pressure this morning 141/92."),
+        ("The kitchen budget is 9,500.", "We cut the garden budget to 300."),
+        ("I need to call the landlord.", "I've finished the book about octopuses."),
+        ("我每天早上都喝咖啡。", "我也喜欢喝茶。"),
+        ("我住在杭州。", "我下周去苏州出差。"),
+        ("我喜欢吃辣。", "我喜欢吃甜。"),
+        ("咖啡机坏了。", "我戒咖啡了。"),
+    ],
+)  # fmt: skip
+def test_what_is_not_contradicted_stays(older: str, newer: str) -> None:
+    assert replaced(said(older, day=1), said(newer, day=9)) == {}
+
+
+OLD, NEW = "I live in Leeds.", "I moved to York."
+
+
+def test_order_of_arrival_does_not_matter() -> None:
+    assert replaced(said(NEW, day=9), said(OLD, day=1)) == {OLD: NEW}
+
+
+def test_older_statement_replaces_nothing() -> None:
+    assert replaced(said(OLD, day=9), said(NEW, day=1)) == {NEW: OLD}
+
+
+def test_latest_of_several_is_named() -> None:
+    latest = "I live in Bath now."
+    assert replaced(said(OLD, day=1), said(latest, day=9), said(NEW, day=5)) == {OLD: latest, NEW: latest}
+
+
+def test_another_person_replaces_nothing() -> None:
+    assert replaced(said(OLD, day=1, name="Ann"), said(NEW, day=9, name="Bob")) == {}
+
+
+def test_assistant_replaces_nothing() -> None:
+    assert replaced(said(OLD, day=1), said(NEW, day=9, role="assistant")) == {}
+
+
+def test_statement_without_a_time_is_left_alone() -> None:
+    assert replaced(said(OLD, day=1, created_at=None), said(NEW, day=9)) == {}
+
+
+def test_position_orders_what_was_said_at_the_same_time() -> None:
+    assert replaced(said(OLD, day=1, position=1), said(NEW, day=1, position=2)) == {OLD: NEW}
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ("I", "used to", "like", "tea", "quit", "live in", "York", "moved to", ",", "戒", "茶", "改到")
+    )
+).map(" ".join)
+
+
+@given(st.lists(st.tuples(TEXTS, st.integers(0, 3)), max_size=6, unique_by=lambda each: each[0]))
+def test_only_a_later_statement_replaces(statements: list[tuple[str, int]]) -> None:
+    hits = [said(text, day=day) for text, day in statements]
+    days = dict(statements)
+    assert all(days[older] < days[newer] for older, newer in outdated(hits, hits).items())
