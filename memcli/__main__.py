@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import NoReturn
 
-from memcli.errors import MemcliError
+from memcli.errors import MemcliError, StoreError
 
 _BUG = 70
 _INTERRUPTED = 130
+_WITH_TRACEBACK = 2  # -vv
 
 
 def main() -> NoReturn:
@@ -45,6 +47,15 @@ def _main(argv: list[str]) -> int:
         # Whoever read us has gone; nothing is left to say, and the interpreter shall not try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        _show_traceback(own)
+        full = StoreError(
+            f"standard output cannot be written ({error.strerror or error})",
+            "look at where it goes, and its disk",
+        )
+        output.report_error(full, as_json=as_json)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return full.exit_code
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a sentence
         _show_traceback(own)
         bug = MemcliError(
@@ -57,7 +68,8 @@ def _main(argv: list[str]) -> int:
 
 
 def _show_traceback(argv: list[str]) -> None:
-    if "-vv" in argv:
+    verbose = argv.count("--verbose") + sum(len(word) - 1 for word in argv if re.fullmatch("-v+", word))
+    if verbose >= _WITH_TRACEBACK:
         import traceback
 
         traceback.print_exc()

@@ -124,11 +124,6 @@ def names(subject: Subject, text: str) -> bool:
     return _pattern(subject).search(_fold(text)) is not None
 
 
-def needle(subject: Subject) -> str:
-    """The words a keyword index can be searched with for what `names` may accept."""
-    return " ".join(subject.terms)
-
-
 def _fold(text: str) -> str:
     return normalize("NFKC", text).replace("’", "'").replace("‘", "'")
 

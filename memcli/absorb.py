@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memcli import lifecycle
 from memcli.errors import MemcliError, UsageError
@@ -29,10 +30,13 @@ from memcli.types import (
     Skip,
 )
 
+if TYPE_CHECKING:
+    from memcli.store.lance import LanceStore
+
 # Records stored in one commit: large enough to be fast, small enough that a killed import loses little.
 BATCH = 4_000
 # So much text makes a batch as well: a few huge notes are as heavy as many messages.
-_BATCH_CHARS = 8_000_000
+_BATCH_CHARS = 2_000_000
 _TOLD_EVERY = 500  # records; a progress bar need not move more often
 _OWN_ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 
@@ -49,30 +53,43 @@ class Intake:
     allow_sensitive: bool = False
     restore: bool = False
     dry_run: bool = False
+    with_plan: bool = False
+    """A dry run returns every change that it would make."""
 
 
-class Shelf(Protocol):
-    """What absorbing asks of the store, one batch at a time."""
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The store as one batch sees it.
 
+    `planned` are origins that a dry run counts as stored; `keep` carries out a plan, or remembers it.
+    """
+
+    store: LanceStore
+    now: Millis
+    planned: Mapping[str, str]
+    keep: Callable[[Sequence[Change]], None]
+
+    @property
     def key(self) -> bytes:
         """The key of the store's hashes."""
-        ...
+        return self.store.state.key
 
     def known(self, origins: Sequence[Origin]) -> lifecycle.Known:
         """What is stored or buried of these origins."""
-        ...
+        buried = self.store.buried([value for origin in origins for value in lifecycle.hashes(origin)])
+        return lifecycle.Known({**self.planned, **self.store.known(origins)}, buried)
 
     def get(self, ids: Sequence[str]) -> Mapping[str, Record]:
         """The memories of these ids."""
-        ...
+        return {record.id: record for record in self.store.get(ids, now=self.now)}
 
     def newest(self, id_: str) -> Record | None:
         """The memory that stands in the place of this one now."""
-        ...
+        return self.store.newest(id_, now=self.now)
 
-    def keep(self, changes: Sequence[Change]) -> None:
-        """Carry out a plan (or, in a dry run, remember it)."""
-        ...
+
+Shelves: TypeAlias = Callable[[], AbstractContextManager[Shelf]]
+"""Opens the shelf for one batch: the store must not stay locked while a file is read."""
 
 
 @dataclass(slots=True)
@@ -130,7 +147,7 @@ def absorb_file(
     place: Callable[[], str],
     intake: Intake,
     now: Millis,
-    batch: Callable[[], _Batch],
+    shelf: Shelves,
     progress: Callable[[int, int | None], None],
 ) -> FileReport | None:
     """Take in one file, or what an archive holds; None when it only belongs to an export (settings…).
@@ -140,10 +157,10 @@ def absorb_file(
         place: the conversation of what names none.
         intake: how it is wanted.
         now: the clock.
-        batch: begins an empty batch on a shelf.
+        shelf: opens the shelf of a batch.
         progress: told (bytes read, bytes in all or None), now and then.
     """
-    taking = _Taking(place, intake, now, batch(), progress)
+    taking = _Taking(place, intake, now, _Batch(shelf, intake.restore), progress)
     try:
         is_archive = source.kind == "zip"
         for part in parts(source, encoding=intake.options.encoding, format_name=intake.format_name):
@@ -325,8 +342,7 @@ def _scrubbed_value(value: Any, redacted: Counter[str]) -> Any:
 class _Batch:
     """Records on their way onto a shelf. One file's batches share what that file has added."""
 
-    shelf: Callable[[], Any]
-    """Opens the shelf for writing: a context manager that yields a Shelf."""
+    shelf: Shelves
     restore: bool
     added: set[int] = field(default_factory=set)
     """Hashes of the origins that this file has added: what repeats inside one file is skipped."""
@@ -351,7 +367,7 @@ class _Batch:
         if not self.waiting:
             return
         with self.shelf() as shelf:
-            origins = [lifecycle.origin_of(record, shelf.key()) for record in self.waiting]
+            origins = [lifecycle.origin_of(record, shelf.key) for record in self.waiting]
             known = shelf.known(origins)
             own = shelf.get([record.id for record in self.waiting if record.id])
             changes: list[Change] = []
@@ -379,7 +395,7 @@ class _Batch:
         if record.id and (there := known.id(origin)) and _mark(there) in self.added:
             # Two of our own that share an origin: one has replaced the other.
             known = lifecycle.Known({}, known.buried)
-        named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, shelf.key()))
+        named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, shelf.key))
         change = lifecycle.reconcile(named, origin, known, restore=self.restore)
         changes: Sequence[Change] = (change,)
         if change.why == "known" and record.kind == "document" and not record.id:
@@ -408,8 +424,3 @@ def _marks(id_: str, origin: Origin) -> list[int]:
 def _mark(value: str) -> int:
     # An integer takes a third of the room of the text, and a file may hold millions.
     return hash(value)
-
-
-def begin_batches(shelf: Callable[[], Any], *, restore: bool) -> Callable[[], _Batch]:
-    """What makes the batches of one file."""
-    return lambda: _Batch(shelf, restore)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli.errors import StoreError, UsageError
+from memcli.atomic import write_atomically, writing_to
+from memcli.errors import UsageError
 from memcli.times import parse_file_time
 from memcli.types import Millis
 
@@ -418,23 +418,6 @@ def _read_document(path: Path) -> TOMLDocument:
 
 
 def _write_document(path: Path, document: TOMLDocument) -> None:
-    import tempfile
-
-    # Where the file is a link into somebody's collection of settings, the link stays.
-    target = path.resolve()
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".config-")  # mode 0600
-        written = Path(name)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-                stream.write(document.as_string())
-                stream.flush()
-                os.fsync(descriptor)
-            written.replace(target)
-        finally:
-            written.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be written: {error.strerror}", "look at its permissions and the disk"
-        ) from error
+    with writing_to(str(path)):
+        path.resolve().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomically(path, lambda stream: stream.write(document.as_string().encode()))

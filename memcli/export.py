@@ -1,26 +1,21 @@
-"""Memories written out: the table of formats, and a file that is there whole or not at all."""
+"""Memories written out: the table of formats."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from memcli.errors import StoreError, UsageError
 from memcli.record_json import to_json
+from memcli.text import neutral
 from memcli.times import to_iso
 from memcli.types import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-T = TypeVar("T")
 
 COLUMNS = tuple(to_json(Record(id="", text="")))
 """The keys of a memory as JSON, which are the columns of a table too."""
@@ -156,8 +151,6 @@ def _about(record: Record) -> Iterator[str]:
         yield "retired"
 
 
-# C0 and C1 controls but tab and newline, and marks that turn the direction of text around.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SIGN = re.compile(r"[\\`*_\[\]<>&#|~!]")
 
 # What would reach beyond its own memory or load something: a heading, a fence (in a list or a quote
@@ -172,13 +165,13 @@ _BREAKS_OUT = re.compile(
 
 def _inline(text: str) -> str:
     """The text in one line, every sign of Markdown escaped."""
-    return _SIGN.sub(r"\\\g<0>", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split())))
+    return _SIGN.sub(r"\\\g<0>", neutral(" ".join(text.split())))
 
 
 def _paragraphs(text: str) -> str:
     """The text as it is, or in a fence where it would break out (CommonMark 0.31, 4.5)."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    shown = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", lines)
+    shown = neutral(lines)
     if not _BREAKS_OUT.search(shown):
         return shown
     longest = max(map(len, re.findall("`+", shown)), default=0)
@@ -228,59 +221,3 @@ FORMATS = (
     Format("markdown", ".md", write_markdown),
     Format("parquet", ".parquet", write_parquet, is_binary=True),
 )
-
-
-# --- a file, whole or not at all ------------------------------------------------------------------
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], T]) -> T:
-    """What `write` puts into a stream, as the file `path`, readable by its owner alone.
-
-    The file appears, or takes the place of the one before, when all of it is on disk; if `write` or the
-    disk fails, all is as it was. A link stays, and what it leads to is replaced. A device or a pipe has
-    no such moment and is written to as it comes.
-
-    Returns:
-        What `write` returns.
-
-    Raises:
-        UsageError: the directory is not there.
-        StoreError: the file cannot be written.
-        BrokenPipeError: who reads the pipe has gone.
-    """
-    with writing_to(str(path)):
-        if not path.parent.is_dir():
-            raise UsageError(f"there is no directory {path.parent}", "make it first, or choose another place")
-        if path.exists() and not path.is_file():
-            with path.open("wb") as stream:
-                return write(stream)
-        return _replace(Path(os.path.realpath(path)), write)
-
-
-def _replace(path: Path, write: Callable[[IO[bytes]], T]) -> T:
-    from tempfile import mkstemp
-
-    descriptor, name = mkstemp(prefix=".memcli-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            answer = write(stream)
-            stream.flush()
-            os.fsync(descriptor)
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    return answer
-
-
-@contextmanager
-def writing_to(place: str) -> Iterator[None]:
-    """Say of an OSError that `place` cannot be written, as a StoreError; a closed pipe is none."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise StoreError(
-            f"{place} cannot be written: {error.strerror or error}",
-            "make room there or change its permissions, or choose another place",
-        ) from error

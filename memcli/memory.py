@@ -10,18 +10,17 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli import inject, lifecycle, rank, stats, timewords, vectors
-from memcli.about import Subject, names, subject_of
-from memcli.absorb import Intake, Shelf, absorb_file, begin_batches, unread
+from memcli import inject, lifecycle, rank, relevance, stats, timewords, vectors
+from memcli.about import Subject, subject_of
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
-from memcli.importers import Source, Unreadable, sources
 from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub
-from memcli.store.engine import quoted
+from memcli.selection import chosen_by, to_filters
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Recalls, Side
+from memcli.store.where import holds_any, one_of
 from memcli.times import local_zone
 from memcli.types import (
     PRIORITY_OF_KIND,
@@ -35,7 +34,6 @@ from memcli.types import (
     Hit,
     Imported,
     Millis,
-    Origin,
     Proof,
     Query,
     Recalled,
@@ -49,13 +47,18 @@ from memcli.types import (
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from memcli.absorb import Intake
+    from memcli.importers import Source
+
 # Candidates of each list that ranking looks at.
-_CANDIDATES = 400
+_CANDIDATES = 300
 # After these many commits a store is compacted: each leaves a file, and a reader opens them all.
 _COMMITS_KEPT = 50
 _VERSIONS_KEPT_MS = 10 * 60 * 1000
 _AFTER_ANSWER_S = 2.0
 _RELATED = 5
+# What a question is about stands in its beginning; a pasted page would keep the embedder for seconds.
+_QUESTION_CHARS = 1_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +193,17 @@ class Memory:
         began = time.perf_counter()
         generation = self._generation()
         hits, candidates, _ = self._search(query)
-        answering = rank.relevant(query.text, hits, candidates)[: query.k]
+        answering = relevance.relevant(query.text, hits, candidates)[: query.k]
         replaced = {hit.record.id for hit in hits if hit.record.superseded_by is not None}
         newest_first = (("created_at", False), ("id", True))
         current = replace(query.filters, current=True)
-        always = self.read().scan(current, now=query.now, order=newest_first, extra="priority = 'P0'")
+        always = self.read().scan(
+            current, now=query.now, order=newest_first, extra=one_of("priority", ["P0"])
+        )
         block = inject.block(
             answering,
             p0=[record for record in always if record.id not in replaced],
-            earlier={hit.record.id for hit in answering if rank.is_of_its_time(hit)},
+            earlier={hit.record.id for hit in answering if relevance.is_of_its_time(hit)},
             question=query.text,
             budget_tokens=budget_tokens,
             allow_private=allow_private,
@@ -248,7 +253,7 @@ class Memory:
             embedder = self.pick(store).embedder
             if embedder is None:
                 return None, "MEMCLI_EMBEDDER=none: only keywords were asked"
-            return embedder.embed_query(text), None
+            return embedder.embed_query(text[:_QUESTION_CHARS]), None
         except ModelError as error:
             return None, f"{error.message}: only keywords were asked"
 
@@ -282,28 +287,37 @@ class Memory:
             intake: how it is wanted.
             progress: told (bytes read, bytes in all) of the file at hand.
         """
+        from memcli.absorb import unread
+        from memcli.importers import Unreadable, sources
+
         began = time.perf_counter()
         reports: list[FileReport] = []
         planned: dict[str, str] = {}
+        plan: list[Change] = []
         for source in sources(paths):
             if isinstance(source, Unreadable):
                 reports.append(unread(source))
                 continue
             with source:
-                report = self._absorb_one(source, intake, planned, progress)
+                report = self._absorb_one(source, intake, planned, plan, progress)
             reports += [report] if report else []
         if any(report.added for report in reports) and not intake.dry_run:
             self._later.append(self._compact)
-        return Imported(files=tuple(reports), took_ms=round((time.perf_counter() - began) * 1000))
+        took_ms = round((time.perf_counter() - began) * 1000)
+        return Imported(files=tuple(reports), took_ms=took_ms, plan=tuple(plan))
 
     def _absorb_one(
         self,
         source: Source,
         intake: Intake,
         planned: dict[str, str],
+        plan: list[Change],
         progress: Callable[[int, int], None] | None,
     ) -> FileReport | None:
-        def plan(changes: Sequence[Change]) -> None:
+        from memcli.absorb import Shelf, absorb_file
+
+        def note(changes: Sequence[Change]) -> None:
+            plan.extend(changes if intake.with_plan else ())
             for change in changes:
                 hashes = lifecycle.hashes(change.origin) if change.origin else ()
                 planned.update(dict.fromkeys(hashes, change.record.id))
@@ -311,11 +325,11 @@ class Memory:
         @contextmanager
         def shelf() -> Iterator[Shelf]:
             if intake.dry_run:
-                yield _StoreShelf(self.read(), self.clock(), planned, plan)
+                yield Shelf(self.read(), self.clock(), planned, note)
                 return
             with self.write() as (store, side):
                 apply = partial(self._apply, store, side, command="import")
-                yield _StoreShelf(store, self.clock(), {}, apply)
+                yield Shelf(store, self.clock(), {}, apply)
 
         def tell(done: int, total: int | None) -> None:
             if progress and total:
@@ -328,7 +342,7 @@ class Memory:
             place=place,
             intake=intake,
             now=self.clock(),
-            batch=begin_batches(shelf, restore=intake.restore),
+            shelf=shelf,
             progress=tell,
         )
         if report and report.added and place.cache_info().currsize and not intake.dry_run:
@@ -368,9 +382,7 @@ class Memory:
         record = store.resolve(prefix, now=now)
         side = self._read_side()
         count, last = side.recalled(record.id) if side else (0, None)
-        derived = store.scan(
-            Filters(with_hidden=True), now=now, extra=f"array_has_any(derived_from, [{quoted(record.id)}])"
-        )
+        derived = store.scan(Filters(with_hidden=True), now=now, extra=holds_any("derived_from", [record.id]))
         return Shown(
             record=record,
             history=_history(store, record, now=now),
@@ -414,8 +426,8 @@ class Memory:
         """
         store, now = self.read(), self.clock()
         subject = subject_of(selection.query) if selection.query is not None else None
-        chosen = self._chosen(store, selection, subject, now=now)
-        related = self._related(subject, chosen, now=now) if subject else []
+        chosen = chosen_by(selection, subject, store, now=now)
+        related = self._related(subject, chosen, selection, now=now) if subject else []
         if selection.with_related:
             chosen, related = [*chosen, *related], []
         if not chosen and not related:
@@ -425,44 +437,21 @@ class Memory:
         )
         return ForgetPlan(changes=tuple(lifecycle.with_derived(chosen, derived)), related=tuple(related))
 
-    def _chosen(
-        self, store: LanceStore, selection: Selection, subject: Subject | None, *, now: Millis
+    def _related(
+        self,
+        subject: Subject,
+        chosen: Sequence[Record],
+        selection: Selection,
+        *,
+        now: Millis,
     ) -> Sequence[Record]:
-        if selection.ids:
-            return list(
-                {
-                    record.id: record for record in (store.resolve(id_, now=now) for id_ in selection.ids)
-                }.values()
-            )
-        filters = Filters(
-            topics=selection.topics,
-            project=selection.project,
-            project_only=True,
-            source=selection.source,
-            source_ids=selection.source_ids,
-            session=selection.session,
-            before=selection.before,
-            with_hidden=True,
-        )
-        narrowed = replace(filters, project_only=False) != Filters(with_hidden=True)
-        if not (narrowed or subject or selection.match or selection.everything):
-            raise UsageError("nothing is selected to forget", "name ids, a selection, or --all")
-        extra = None if selection.match is None else f"contains(text, {quoted(selection.match)})"
-        records = [
-            record
-            for record in store.scan(filters, now=now, extra=extra)
-            if subject is None or names(subject, record.text)
-        ]
-        if selection.source_ids:
-            _refuse_ambiguous(records, selection)
-        return records
-
-    def _related(self, subject: Subject, chosen: Sequence[Record], *, now: Millis) -> Sequence[Record]:
+        """What is only similar in meaning, inside the same selection."""
         taken = {record.id for record in chosen}
-        text = " ".join(subject.terms)
-        hits, _, _ = self._search(Query(text, now=now))
+        hits, _, _ = self._search(Query(" ".join(subject.terms), now=now, filters=to_filters(selection)))
         near = [hit.record for hit in hits if hit.parts["dense"] >= rank.DENSE_WEIGHT / 2]
-        return [record for record in near if record.id not in taken][:_RELATED]
+        return [
+            record for record in near if record.id not in taken and (selection.match or "") in record.text
+        ][:_RELATED]
 
     def erase(self, plan: ForgetPlan, *, prove: bool = False) -> Proof | None:
         """Erase what was planned from every byte, and read everything again when `prove`."""
@@ -527,6 +516,14 @@ class Memory:
             )
         return self._embedder
 
+    def check_embedder(self) -> None:
+        """Refuse an embedder that the store was not made with, beforehand. Raises UsageError."""
+        try:
+            self.pick(self.read())
+        except ModelError:
+            # It is down: what is stored waits for it.
+            return
+
     def fill_vectors(
         self,
         *,
@@ -550,7 +547,9 @@ class Memory:
         try:
             left = self.fill_vectors(of=ids)
         except (ModelError, UsageError) as error:
-            self.notice(f"saved without a vector: {error.message}")
+            self.notice(
+                f"saved without a vector: {error.message}" + (f" ({error.hint})" if error.hint else "")
+            )
             return len(ids)
         self._later.append(self._fill_some)
         return min(left, len(ids))
@@ -660,32 +659,6 @@ class Memory:
             self._later.append(self._compact)
 
 
-@dataclass(frozen=True, slots=True)
-class _StoreShelf:
-    """The store as absorbing sees it; `planned` are origins that a dry run counts as stored."""
-
-    store: LanceStore
-    now: Millis
-    planned: Mapping[str, str]
-    commit: Callable[[Sequence[Change]], None]
-
-    def key(self) -> bytes:
-        return self.store.state.key
-
-    def known(self, origins: Sequence[Origin]) -> lifecycle.Known:
-        buried = self.store.buried([value for origin in origins for value in lifecycle.hashes(origin)])
-        return lifecycle.Known({**self.planned, **self.store.known(origins)}, buried)
-
-    def get(self, ids: Sequence[str]) -> Mapping[str, Record]:
-        return {record.id: record for record in self.store.get(ids, now=self.now)}
-
-    def newest(self, id_: str) -> Record | None:
-        return _newest(self.store, id_, now=self.now)
-
-    def keep(self, changes: Sequence[Change]) -> None:
-        self.commit(changes)
-
-
 def open_memory(
     user: str = "default",
     *,
@@ -740,23 +713,10 @@ def _plan_remember(asked: Record, store: LanceStore, *, now: Millis) -> list[Cha
     change = lifecycle.reconcile(record, origin, lifecycle.Known(stored, ()), restore=True)
     if change.action == "add":
         return [change]
-    before = _newest(store, change.record.id, now=now)
+    before = store.newest(change.record.id, now=now)
     if before is None or before.text == record.text:
         return [replace(change, record=before or change.record)]
     return list(lifecycle.supersede(before, Change("add", record, origin=origin), now=now))
-
-
-def _newest(store: LanceStore, id_: str, *, now: Millis) -> Record | None:
-    """The memory that stands in the place of this one now."""
-    seen: set[str] = set()
-    found = store.get([id_], now=now)
-    while found and found[0].superseded_by and found[0].id not in seen:
-        seen.add(found[0].id)
-        following = store.get([found[0].superseded_by], now=now)
-        if not following:
-            break
-        found = following
-    return found[0] if found else None
 
 
 def _remembered(changes: Sequence[Change], redacted: Mapping[str, int], *, pending: int) -> Remembered:
@@ -786,18 +746,3 @@ def _history(store: LanceStore, record: Record, *, now: Millis) -> tuple[Record,
         if not any(store.get(wanted, now=now)):
             break
     return tuple(sorted(chain.values(), key=lambda found: (found.created_at or 0, found.id)))
-
-
-def _refuse_ambiguous(records: Sequence[Record], selection: Selection) -> None:
-    places: dict[str, set[tuple[str, str | None]]] = {}
-    for record in records:
-        places.setdefault(record.source_id or "", set()).add((record.source, record.session_id))
-    for source_id, found in places.items():
-        if len(found) > 1 and not (selection.session or selection.source):
-            listed = "; ".join(
-                f"--source {source} --session {session}" for source, session in sorted(found, key=str)
-            )
-            raise UsageError(
-                f"the source id {source_id!r} is found in several places: {listed}",
-                "narrow it with --session or --source",
-            )

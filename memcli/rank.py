@@ -11,7 +11,7 @@ from datetime import UTC, tzinfo
 from functools import lru_cache
 
 from memcli import timewords, updates
-from memcli.passages import date_words, is_unspaced, query_terms, terms
+from memcli.passages import date_words, query_terms, terms
 from memcli.times import Span
 from memcli.types import Candidate, Hit, Millis, Record
 
@@ -56,11 +56,11 @@ takes over. Between people from every question (locomo 5 points); in a chat with
 where the question is about what it said (memorybank en and zh 1, across languages 2 points): there
 every user's turn follows one that ends in "anything else?" (memora loses 5)."""
 
-SESSION_WEIGHT = 0.4
+SESSION_WEIGHT = 0.5
 SESSION_TURNS = 3
 """Between people: the mean of the best three turns of the conversation that a turn is part of (locomo
-2 points, 3 of R@10). Off in a chat with an assistant, which goes from one thing to another (memora
-loses 5)."""
+2 points, 3 of R@10; at 0.3 a point less). Off in a chat with an assistant, which goes from one thing
+to another (memora loses 5)."""
 
 SPEAKER_BONUS = 0.03
 """For the only speaker that the question names: a fifth of a point on locomo; 0.1 costs one."""
@@ -81,27 +81,6 @@ LATER_HITS = 150
 PRIORITY_WEIGHT: Mapping[str, float] = {"P0": 0.02, "P1": 0.01, "P2": 0.0}
 """Only parts what stands level: what was noted as a fact before the talk it was noted from."""
 
-RELEVANT = 0.35
-"""Words met plus closeness that make a memory worth telling a model. Of questions with an answer, 19
-of 20 have a best hit above it (touchstone: 17); of small talk and general knowledge, one of 20
-(locomo: three, memora: four; across languages two)."""
-
-RELEVANT_WITHOUT_WORDS = 0.22
-"""The same where question and memory are written in different scripts and cannot share a word."""
-
-RELEVANT_WITHOUT_VECTORS = 0.2
-"""The same where words alone answer."""
-
-RELEVANT_TIME = 0.15
-"""What the time that a question names adds: the answer is in the block 9 points more often across
-languages, 2 on memorybank, and small talk brings no more."""
-
-FOLLOWING = 0.7
-RELATIVE_DROP = 0.5
-"""Once the best memory passes, others follow from this share of the threshold and of the best one's
-relevance on: 0.7 instead of 1 brings the answer into the block 21 points more often across languages
-and 12 on touchstone, for one memory more in it; a drop of 0.6 loses 9 on memorybank."""
-
 _TOLD = (
     r"(?:told|said|mentioned|recommended|suggested|advised|explained|shared|gave|given|taught|wrote|written)"
 )
@@ -112,18 +91,10 @@ _ASKS_FOR_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 
-_ENDS_IN_QUESTION = re.compile(r"[?？][\"'”’)\]\s]*\Z")
+_CLOSING = "\"'”’」』)）] \n"
 _COURTESY = re.compile(
     r"\s*(?:\w+: )?(?:(?:thanks|thank you|you['’]re welcome|no problem|good ?bye|bye|see you)\b"
     r"|(?:好的，?)?谢谢|非常感谢|不用谢|不客气|没问题|没有问题|再见)",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"\d+")
-# A sign after a number, or words: "141/92" alone, a date or a telephone number is no sum.
-_OPERATOR = re.compile(r"\d\s*[+*×÷=^%]|[^\W\d_]")
-_OF_A_SUM = re.compile(
-    r"[\W\d_]|\b(?:what|is|s|the|of|by|and|how|much|calculate|compute|plus|minus|times|x|multiplied|divided"
-    r"|squared|cubed|percent|root|sum)\b|[乘除加减]以?|[上去]|等于|平方|计算|一下|多少|几|的|是",
     re.IGNORECASE,
 )
 
@@ -172,23 +143,17 @@ def rank(
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """The best passage of a memory, with its dense and its keyword part."""
+    """The best passage of a memory, with its dense and its keyword part, and both together."""
 
+    record: Record
     candidate: Candidate
     dense: float
     keyword: float
-
-    @property
-    def record(self) -> Record:
-        return self.candidate.record
-
-    @property
-    def base(self) -> float:
-        return self.dense + self.keyword
+    base: float
 
     @property
     def is_question(self) -> bool:
-        return _ENDS_IN_QUESTION.search(self.candidate.passage) is not None
+        return self.candidate.passage.rstrip(_CLOSING).endswith(("?", "？"))
 
 
 def _best_passages(question: str, candidates: Sequence[Candidate], *, total_rows: int) -> list[_Scored]:
@@ -200,10 +165,11 @@ def _best_passages(question: str, candidates: Sequence[Candidate], *, total_rows
         _keyword_shares(asked, candidates, total_rows=total_rows),
         strict=True,
     ):
-        scored = _Scored(candidate, DENSE_WEIGHT * dense, KEYWORD_WEIGHT * keyword)
-        known = best.get(candidate.record.id)
-        if known is None or scored.base > known.base:
-            best[candidate.record.id] = scored
+        record, base = candidate.record, DENSE_WEIGHT * dense + KEYWORD_WEIGHT * keyword
+        known = best.get(record.id)
+        if known is None or base > known.base:
+            parts = DENSE_WEIGHT * dense, KEYWORD_WEIGHT * keyword
+            best[record.id] = _Scored(record, candidate, *parts, base)
     return list(best.values())
 
 
@@ -322,73 +288,6 @@ def _overlaps(spoken: Span, times: Sequence[Span]) -> bool:
     return any(spoken.start <= span.end and span.start <= spoken.end for span in times)
 
 
-def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]) -> list[Hit]:
-    """Those of `rank`'s hits that are worth telling a model, in the same order; often none.
-
-    A hit's relevance is its keyword share plus its closeness (how far its cosine has come from the
-    lower quartile of the candidates' towards 1) plus what its time adds. Cosines of different
-    embedders lie in different ranges, so only their place among this question's own candidates says
-    something. The best has to pass a threshold; the others follow it (FOLLOWING, RELATIVE_DROP), and
-    for them their context counts too. Greetings and sums ask for no memory. What was replaced is left
-    out, and what replaced it is as relevant as it was.
-    """
-    if not query_terms(question) or _is_sum(question):
-        return []
-    closeness = _closeness(candidates)
-    is_asked_unspaced = is_unspaced(question)
-
-    def threshold(hit: Hit) -> float:
-        if not closeness:
-            return RELEVANT_WITHOUT_VECTORS
-        shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
-        return RELEVANT if shares_script else RELEVANT_WITHOUT_WORDS
-
-    def relevance(hit: Hit) -> float:
-        met = hit.parts["keyword"] / KEYWORD_WEIGHT + closeness.get(hit.record.id, 0.0)
-        return (met + (RELEVANT_TIME if hit.parts["time"] > 0 else 0.0)) / threshold(hit)
-
-    share = {hit.record.id: relevance(hit) for hit in hits}
-    # Worst first, so that what was replaced twice hands on what it was handed.
-    for hit in reversed(hits):
-        newer = hit.record.superseded_by
-        if newer in share and not is_of_its_time(hit):
-            share[newer] = max(share[newer], share[hit.record.id])
-    best = max(share.values(), default=0.0)
-    if best < 1:
-        return []
-    least = max(FOLLOWING, RELATIVE_DROP * best)
-    told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
-    return [hit for hit in told if share[hit.record.id] + hit.parts["context"] / threshold(hit) >= least]
-
-
-def is_of_its_time(hit: Hit) -> bool:
-    """Whether a memory that was replaced answers all the same: the question is about its time."""
-    return hit.record.superseded_by is not None and hit.parts["time"] > 0 and "update" not in hit.parts
-
-
-def _closeness(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """Per memory, from 0 for a cosine at the candidates' lower quartile to 1 for a cosine of 1.
-
-    Empty with fewer than two cosines: nothing to compare with.
-    """
-    cosines = sorted(candidate.cosine for candidate in candidates if candidate.cosine is not None)
-    if len(cosines) < 2:
-        return {}
-    background = min(cosines[len(cosines) // 4], 0.999)
-    found: dict[str, float] = {}
-    for candidate in candidates:
-        if candidate.cosine is not None:
-            share = (candidate.cosine - background) / (1 - background)
-            found[candidate.record.id] = max(share, found.get(candidate.record.id, 0.0))
-    return found
-
-
-def _is_sum(question: str) -> bool:
-    """Whether a question is arithmetic and nothing else ("What is 17 times 23?")."""
-    numbers = len(_NUMBER.findall(question))
-    return numbers > 1 and _OPERATOR.search(question) is not None and not _OF_A_SUM.sub("", question)
-
-
 def _total(hit: Hit) -> float:
     return sum(hit.parts.values())
 
@@ -484,18 +383,15 @@ def _keyword_shares(asked: Sequence[str], candidates: Sequence[Candidate], *, to
 
 def _frequencies(wanted: frozenset[str], candidate: Candidate) -> dict[str, int]:
     held = _indexed_terms(candidate.passage, candidate.record.name, candidate.record.created_at)
-    return {term: held.count(term) for term in wanted.intersection(held)}
+    return {term: held[term] for term in wanted if term in held}
 
 
 # A long-lived process asks about the same memories again.
 @lru_cache(maxsize=4096)
-def _indexed_terms(passage: str, name: str | None, at: Millis | None) -> tuple[str, ...]:
-    """A passage's terms, its speaker's and its date's: people ask by both."""
-    return (
-        *terms(passage),
-        *(terms(name) if name else ()),
-        *(() if at is None else _date_terms(at // 86_400_000)),
-    )
+def _indexed_terms(passage: str, name: str | None, at: Millis | None) -> Mapping[str, int]:
+    """How often a passage holds each term, its speaker's and its date's too: people ask by both."""
+    dated = () if at is None else _date_terms(at // 86_400_000)
+    return Counter((*terms(passage), *(terms(name) if name else ()), *dated))
 
 
 @lru_cache(maxsize=4096)

@@ -413,27 +413,6 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str], datetime], Span]], ...] = (
 # --- how long -------------------------------------------------------------------------------------
 
 
-def parse_duration(text: str) -> Millis:
-    """A length of time: "30d", "12h", "2w", "90m", "1y", "6 months". A month is 30 days, a year 365.
-
-    Raises:
-        UsageError: the text is no length of time, or none at all.
-    """
-    length = _parse_length(text)
-    if length is None:
-        raise UsageError(
-            f"{text!r} is not a length of time", "write it like one of these: 30d, 12h, 2w, 90m, 1y"
-        )
-    return length
-
-
-def _parse_length(text: str) -> Millis | None:
-    match = re.fullmatch(rf"{_COUNT} ?个?{_UNIT}", text.strip().casefold())
-    if match is None:
-        return None
-    return (_COUNTS.get(match["count"]) or int(match["count"])) * _MILLIS[_UNITS[match["unit"]]] or None
-
-
 def parse_expiry(text: str, *, now: Millis, tz: tzinfo) -> Millis:
     """When something ends: a length from now on ("30d"), or the end of what `parse_typed_time` reads.
 
@@ -446,3 +425,11 @@ def parse_expiry(text: str, *, now: Millis, tz: tzinfo) -> Millis:
     if now + length > _LAST:
         raise UsageError(f"{text!r} is too long a time", "leave the expiry out to keep it for good")
     return now + length
+
+
+def _parse_length(text: str) -> Millis | None:
+    """A length of time: "30d", "12h", "2w", "6 months"; None for none. A month is 30 days, a year 365."""
+    match = re.fullmatch(rf"{_COUNT} ?个?{_UNIT}", text.strip().casefold())
+    if match is None:
+        return None
+    return (_COUNTS.get(match["count"]) or int(match["count"])) * _MILLIS[_UNITS[match["unit"]]] or None

@@ -399,3 +399,5 @@ class Imported:
 
     files: tuple[FileReport, ...]
     took_ms: int
+    plan: tuple[Change, ...] = ()
+    """What a dry run would do, where it was asked for."""

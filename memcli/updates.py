@@ -46,7 +46,8 @@ class _Sign:
 
 _HABIT = re.compile(
     r"\b(?:i|we|my|our)\b.*\b(?:(?:dis)?likes?|loves?|loved|enjoy(?:s|ing|ed)?|prefer(?:red)?|fan"
-    r"|favou?rites?|into|keen|hates?|stand|always|usually|often|every|never|drink(?:s|ing)?|eat(?:s|ing)?|drives?|driving"
+    r"|favou?rites?|into|keen|hates?|stand|always|usually|often|every|never|takes?|orders?|drink(?:s|ing)?"
+    r"|eat(?:s|ing)?|drives?|driving"
     r"|uses?|using|plays?|playing|wears?|smokes?|works?|working|write|lives?|living|stud(?:y|ying)|rents?"
     r"|soft spot|interest(?:ed|ing)|appreciate|lean|adore)\b"
     r"|[爱喜][吃喝玩看用欢]|最爱|爱好|偏[好爱]|习惯|总是|每[天周晚早次]|经常|常常|一直|讨厌|离不开"
@@ -76,7 +77,13 @@ _END_ZH = r"(?=了|[,.;!?，。；！？\n]|$)"
 
 _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
     (_Sign.of("used to|no longer", rf"\bCUE {_CLAUSE}{_END}"), _HABIT),
-    (_Sign.of("anymore|any more|any longer", rf"(?:\bnot|n['’]t|\bnever) {_CLAUSE},? CUE\b"), _HABIT),
+    (
+        _Sign.of(
+            "anymore|any more|any longer",
+            rf"(?:\bnot?|n['’]t|\bnever) {_CLAUSE},? CUE\b",
+        ),
+        _HABIT,
+    ),
     (
         _Sign.of(
             "quit|stopped|give up|gave up|given up|giving up|dropped|ditched|abandoned|sold|left|replaced"
@@ -86,7 +93,13 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         ),
         _HABIT,
     ),
-    (_Sign.of("switched|changed|moved|went", rf"\bCUE (?:\w+ )?from {_CLAUSE} (?:over )?to\b"), _HABIT),
+    (
+        _Sign.of(
+            "switched|changed|moved|went",
+            rf"\bCUE (?:\w+ )?from {_CLAUSE} (?:over )?to\b",
+        ),
+        _HABIT,
+    ),
     (
         _Sign.of(
             "is gone|is out|is history|is no more|are gone|are out|are history",
@@ -108,7 +121,13 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         ),
         _HABIT,
     ),
-    (_Sign.of("不", rf"CUE(?:能|想|爱|敢|可以)?(?:吃|喝|用|玩|看|去|抽|碰|喜欢){_CLAUSE}了"), _HABIT),
+    (
+        _Sign.of(
+            "不",
+            rf"CUE(?:能|想|爱|敢|可以|常)?(?:喜欢|[吃喝用玩看去抽碰打学做养练跑骑开穿住加放]){_CLAUSE}了",
+        ),
+        _HABIT,
+    ),
     (
         _Sign.of(
             "以前|过去|原来|曾经",
@@ -118,9 +137,25 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         _HABIT,
     ),
     (_Sign.of("换成|改成|换到|改用|转到|跳槽到", rf"从{_CLAUSE}CUE"), _HABIT),
-    (_Sign.of("戒|停|卖|退|扔", rf"{_START_ZH}{_CLAUSE}(?:已经|都|也)?CUE[了掉]"), _HABIT),
+    (
+        _Sign.of(
+            "不",
+            rf"{_START_ZH}{_CLAUSE}(?:已经|也|都)?CUE再?[吃喝用玩看去抽打学做养练跑骑开穿住]了",
+        ),
+        _HABIT,
+    ),
+    (
+        _Sign.of("戒|停|卖|退|扔", rf"{_START_ZH}{_CLAUSE}(?:已经|都|也)?CUE[了掉]"),
+        _HABIT,
+    ),
     (_Sign.of("做完|完成|搞定|办完|取消|处理完", rf"CUE了?{_CLAUSE}{_END_ZH}"), _PLAN),
-    (_Sign.of("做完|完成|搞定|办完|取消", rf"{_START_ZH}{_CLAUSE}(?:已经|都)?CUE了?{_END_ZH}"), _PLAN),
+    (
+        _Sign.of(
+            "做完|完成|搞定|办完|取消",
+            rf"{_START_ZH}{_CLAUSE}(?:已经|都)?CUE了?{_END_ZH}",
+        ),
+        _PLAN,
+    ),
 )
 """What a later statement says is over, and what an earlier one must look like to be over with it."""
 
@@ -155,7 +190,10 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             r" CUE(?: (?:back|house|out|over|away))? (?:in|at|to|on|into)\b",
         ),
     ),
-    ("home", _Sign.of("address", r"\bmy (?:new |current |home |postal )*CUE (?:is|has changed)\b")),
+    (
+        "home",
+        _Sign.of("address", r"\bmy (?:new |current |home |postal )*CUE (?:is|has changed)\b"),
+    ),
     ("home", _Sign.of("住在|住到|搬到|搬去|搬进|搬家到", rf"我们?{_SELF_ZH}CUE")),
     ("home", _Sign.of("地址|住址|新家在", r"我家?的?新?CUE")),
     (
@@ -166,7 +204,13 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             r"(?:work|working|started|begun) (?:at|for|as)\b|\bmy (?:new |current )*job is\b",
         ),
     ),
-    ("work", _Sign.of("工作|上班|任职", rf"我{_SELF_ZH}在[^，。；]{{1,14}}CUE")),
+    (
+        "work",
+        _Sign.of(
+            "工作|上班|任职|公司做|公司当|医院做|医院当|学校教|银行做",
+            rf"我{_SELF_ZH}在[^，。；]{{1,14}}CUE",
+        ),
+    ),
     ("work", _Sign.of("入职|跳槽到", rf"我{_SELF_ZH}CUE")),
     (
         "phone",
@@ -176,18 +220,47 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             r"(?: is| has changed to)?(?: now)?[: ]+[+(]?\d",
         ),
     ),
-    ("phone", _Sign.of("手机|电话", r"我的?新?CUE号?码?(?:现在)?(?:是|改成|换成|改为|：|:) ?\+?\d")),
-    ("email", _Sign.of("mail", r"\bmy (?:new |current )*e-?mail(?: address)? (?:is|has changed)\b")),
+    (
+        "phone",
+        _Sign.of(
+            "手机|电话",
+            r"(?:我的?|新)+CUE号?码?(?:现在)?(?:是|改成|换成|改为|：|:) ?\+?\d",
+        ),
+    ),
+    (
+        "email",
+        _Sign.of("mail", r"\bmy (?:new |current )*e-?mail(?: address)? (?:is|has changed)\b"),
+    ),
     ("email", _Sign.of("邮箱", r"我的?新?CUE(?:地址)?(?:是|改|换)")),
 )
 """Of these a person has one at a time: what is stated later holds."""
 
-_FAVOURITES = (
+_OWN = (
     _Sign.of(
-        "favourite|favorite",
-        r"\bmy (?:new |current |all-time )*CUE (?P<what>[a-z]+(?: [a-z]+)?) (?:is|are)\b",
+        "is|are",
+        r"\bmy (?:new |current |all-time )*(?P<what>[a-z-]+(?: [a-z-]+){0,2}?) (?:CUE|has changed to)\b",
     ),
-    _Sign.of("最喜欢的|最爱的", r"我CUE(?P<what>[^，。；是]{1,6})是"),
+    _Sign.of(
+        "是|改成|换成|变成",
+        r"(?:我|我的|现在|现在的|新)(?:现在)?(?P<what>[^，。；：！？的是我]{1,6}(?:的[^，。；：！？的是]{1,4})?)CUE",
+    ),
+)
+_ALWAYS_ONE = re.compile(
+    r"\b(?:number|name|favou?rite|dentist|doctor|landlord|boss|manager|teacher|salary|rent|password|pin|bank|gym"
+    r"|size|major)\b"
+    r"|最喜欢|最爱|牙医|医生|老板|经理|房东|老师|工资|月薪|房租|密码|专业|号|名字|昵称",
+    re.IGNORECASE,
+)
+"""Of these a person has one; of what else is "mine" only if the later statement says that it is new."""
+
+_RELATIVES = re.compile(
+    r"\b(?:mother|father|mum|mom|dad|parents|sister|brother|son|daughter|kids?|wife|husband|partner|(?:girl|boy)?friend"
+    r"|cousin|aunt|uncle|grand\w+|neighbou?r|colleague|flatmate|cat|dog)s?\b|[妈爸哥弟姐妹爷奶儿女]|朋友|同事|邻居",
+    re.IGNORECASE,
+)
+_NEWS = re.compile(
+    r"\b(?:now|new|these days|nowadays|from now on|currently|changed)\b|现在|如今|目前|换|新|改|以后",
+    re.IGNORECASE,
 )
 _ALSO = re.compile(r"\b(?:also|too|as well|another|second|besides)\b|也|还有|另外|第二", re.IGNORECASE)
 
@@ -196,13 +269,18 @@ _EMPTY = frozenset(
         "really like liked love loved enjoy enjoying enjoyed dislike disliked hate prefer into fan crazy keen"
         " big huge idea think thought say said favorite favourite lot much quite just actually thing work use"
         " go have been want do find stuff bit kind always pretty very all about now still my our update make"
-        " play watch read write visit live take get feel listen start try be buy eat drink see giving having"
+        " play watch read write visit live take get feel listen start try be buy eat drink see giving"
+        " having change mind"
     )
 )
 """Terms that do not say what is given up."""
 
 _LEADING_ZH = re.compile(
     r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点)+|(?:的|掉|了|过)+$"
+)
+_NOW = re.compile(
+    r"\b(?:now|these days|nowadays|from now on|changed my mind)\b|现在|如今|改主意|以后",
+    re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(r"\b(?:it|them|that|this|one)$", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.;!?。；！？\n]+(?:\.\d[^.;!?。；！？\n]*)*")
@@ -217,6 +295,7 @@ class _Said:
     over: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
     changed: tuple[frozenset[str], ...]
     slots: frozenset[str]
+    own: frozenset[str]
 
     @property
     def is_empty(self) -> bool:
@@ -226,7 +305,12 @@ class _Said:
 @lru_cache(maxsize=4096)
 def _said(text: str) -> _Said:
     folded = text.casefold()
-    return _Said(tuple(_over(text, folded)), tuple(_changed(text, folded)), frozenset(_slots(text, folded)))
+    return _Said(
+        over=(*_over(text, folded), *_news(text)),
+        changed=tuple(_changed(text, folded)),
+        slots=frozenset(_slots(text, folded)),
+        own=frozenset(_own(text)),
+    )
 
 
 def _over(text: str, folded: str) -> Iterator[tuple[frozenset[str], re.Pattern[str]]]:
@@ -238,6 +322,16 @@ def _over(text: str, folded: str) -> Iterator[tuple[frozenset[str], re.Pattern[s
                 yield named, earlier
 
 
+def _news(text: str) -> Iterator[tuple[frozenset[str], re.Pattern[str]]]:
+    """What each sentence says is so now: an earlier one that names the same speaks of the same."""
+    for sentence in _SENTENCE.findall(text):
+        named = (
+            _named(_NEWS.sub(" ", sentence)) if _NOW.search(sentence) and _HABIT.search(sentence) else None
+        )
+        if named and len(named) > 1:
+            yield named, _HABIT
+
+
 def _changed(text: str, folded: str) -> Iterator[frozenset[str]]:
     """What each sentence that tells a new value is about: its terms up to the value."""
     if not any(cue in folded for sign in _CHANGED for cue in sign.cues):
@@ -247,16 +341,24 @@ def _changed(text: str, folded: str) -> Iterator[frozenset[str]]:
             value = _VALUE.search(sentence, match.end())
             if value is not None:
                 what = match["what"] or sentence[match.end() : value.start()]
-                yield _named(_VALUE.sub(" ", f"{sentence[: match.start()]} {what}"))
+                before = re.split("[,:，：]", sentence[: match.start()])[-1]
+                yield _named(_VALUE.sub(" ", f"{before} {what}"))
 
 
 def _slots(text: str, folded: str) -> Iterator[str]:
     for name, sign in _SLOTS:
         if next(sign.matches(text, folded), None):
             yield name
-    for sign in _FAVOURITES:
-        for match in sign.matches(text, folded):
-            yield "favourite " + " ".join(terms(match["what"]))
+    is_news = _NEWS.search(text) is not None
+    for match in (match for sign in _OWN for match in sign.matches(text, folded)):
+        if not _RELATIVES.search(match["what"]) and (is_news or _ALWAYS_ONE.search(match["what"])):
+            yield f"my {match['what'].casefold()}"
+
+
+def _own(text: str) -> Iterator[str]:
+    """What a text says of the person's own things, whether it is news or not."""
+    for match in (match for sign in _OWN for match in sign.matches(text, text.casefold())):
+        yield f"my {match['what'].casefold()}"
 
 
 def _named(clause: str) -> frozenset[str]:
@@ -279,20 +381,19 @@ def outdated(earlier: Sequence[Hit], later: Sequence[Hit]) -> dict[str, str]:
 
     "I also like tea" outdates nothing.
     """
+    telling = [(newer, _said(_text(newer))) for newer in later if _is_persons(newer.record)]
+    telling = [(newer, said) for newer, said in telling if not said.is_empty]
+    if not telling:
+        return {}
     frequency = Counter(term for each in later for term in _terms(_text(each)))
-    found: dict[str, tuple[tuple[int, int], str]] = {}
-    for newer in later:
-        said = _said(_text(newer))
-        if said.is_empty or not _is_persons(newer.record):
-            continue
+    found: dict[str, Record] = {}
+    for newer, said in sorted(telling, key=lambda each: _when(each[0].record)):
         for older in earlier:
             if _is_before(older.record, newer.record) and _outdates(
                 said, newer, older, frequency, len(later)
             ):
-                when = _when(newer.record)
-                if older.record.id not in found or when > found[older.record.id][0]:
-                    found[older.record.id] = (when, newer.record.id)
-    return {older: newer for older, (_, newer) in found.items()}
+                found[older.record.id] = newer.record
+    return {older: newer.id for older, newer in found.items()}
 
 
 def _outdates(said: _Said, newer: Hit, older: Hit, frequency: Mapping[str, int], total: int) -> bool:
@@ -307,12 +408,16 @@ def _outdates(said: _Said, newer: Hit, older: Hit, frequency: Mapping[str, int],
     return (
         any(names(wanted) and looks.search(_text(older)) for wanted, looks in said.over)
         or any(names(wanted) and _VALUE.search(_text(older)) for wanted in said.changed)
-        or bool(said.slots & _said(_text(older)).slots and not _ALSO.search(_text(newer)))
+        or (_fill_the_same(said, _said(_text(older))) and not _ALSO.search(_text(newer)))
     )
 
 
 def _text(hit: Hit) -> str:
     return hit.excerpt or hit.record.text
+
+
+def _fill_the_same(newer: _Said, older: _Said) -> bool:
+    return not newer.slots.isdisjoint(older.slots | older.own)
 
 
 @lru_cache(maxsize=4096)
@@ -321,7 +426,7 @@ def _terms(passage: str) -> frozenset[str]:
 
 
 def _is_persons(record: Record) -> bool:
-    return record.role in (None, "user") or record.name is not None
+    return record.kind != "document" and (record.role in (None, "user") or record.name is not None)
 
 
 def _speaker(record: Record) -> str | None:

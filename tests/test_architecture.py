@@ -14,9 +14,9 @@ import pytest
 import memcli
 
 LINE = """
-__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → vectors → stats → export
-→ models → store → inject → rank → updates → timewords → lifecycle → about → extract → passages
-→ importers → redact → config → record_json → times → types → errors
+__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → vectors → selection → stats → export
+→ models → store → inject → relevance → rank → updates → timewords → lifecycle → about → extract → passages
+→ importers → redact → config → atomic → record_json → text → times → types → errors
 """
 STATIONS = LINE.replace("→", "").split()
 

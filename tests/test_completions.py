@@ -118,7 +118,7 @@ def completed(*words: str, cwd: Path | None = None) -> list[str]:
         ("list --sort u|", "updated"),
         ("recall --format |", "prompt"),
         ("export --format js|", "jsonl json"),
-        ("import --format open|", "openai-jsonl"),
+        ("import --format opena|", "openai-jsonl"),
         ("remember --topic |", ""),
         ("remember the |", ""),
         ("recall list --k|", "--kind"),

@@ -13,8 +13,8 @@ import pytest
 
 from memcli.doctor import Check, checks
 from memcli.memory import Draft, Memory, open_memory
-from memcli.store.lance import schema
 from memcli.store.lock import writing
+from memcli.store.rows import schema
 from memcli.types import Change, Filters, Record
 from tests.ollama_server import Model, OllamaServer, Reply, Request
 

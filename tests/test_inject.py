@@ -210,6 +210,12 @@ def test_what_may_be_told_is_told(fields: dict[str, Any], options: dict[str, Any
     assert "Secret." in told(hit("Secret.", **fields), **options).text
 
 
+def test_superseded_memory_that_is_asked_for_by_its_time_says_until_when_it_held() -> None:
+    old = hit("I drink espresso.", id="old", superseded_by="new", valid_to=NOW - DAY // 2)
+    text = told(old, earlier={"old"}).text
+    assert "- [2026-11-24 cli, until 2026-11-25] I drink espresso.\n" in text
+
+
 # --- safety ---------------------------------------------------------------------------------------
 
 

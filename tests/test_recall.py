@@ -238,7 +238,7 @@ def opened(shared: Shared, embedder: str) -> Memory:
     return open_memory(data_dir=users.parent, clock=lambda: NOW_MS, embedder=embedder)
 
 
-@pytest.mark.parametrize(("embedder", "questions"), [("none", [*ODD, *LONG]), ("builtin", ODD)])
+@pytest.mark.parametrize(("embedder", "questions"), [("none", [*ODD, *LONG]), ("builtin", [*ODD, *LONG])])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_any_question_gets_an_answer(

@@ -10,7 +10,7 @@ import typer
 
 from memcli.absorb import Intake
 from memcli.cli.run import Run
-from memcli.cli.write import redaction_note
+from memcli.cli.write import plan_json, redaction_note
 from memcli.errors import ModelError, UsageError
 from memcli.importers import FORMATS, ReadOptions
 from memcli.times import to_zone
@@ -79,7 +79,6 @@ def import_(
       memcli import ~/notes --since 2025-01-01
       zcat chats.jsonl.gz | memcli import -
       memcli import old.jsonl --dry-run --json
-
       memcli import --discover
       memcli import --watch ~/.claude/projects
 
@@ -102,6 +101,7 @@ def import_(
         allow_sensitive=allow_sensitive,
         restore=restore,
         dry_run=dry_run,
+        with_plan=dry_run and run.out.as_json,
     )
     if discover:
         from memcli.cli.discover import pick_places
@@ -130,6 +130,8 @@ def _refuse_bad_options(form: str | None, tz: str | None, paths: list[str] | Non
 
 def take_in(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) -> None:
     """Import once, answer, then make vectors."""
+    if with_vectors and not intake.dry_run:
+        run.memory.check_embedder()
     try:
         with run.out.progress("reading", unit="bytes") as tell:
             done = run.memory.absorb(paths, intake=intake, progress=tell)
@@ -177,7 +179,8 @@ def answer(run: Run, done: Imported, *, dry_run: bool) -> None:
     totals = _totals(done)
     if run.out.as_json:
         files = [_report_json(report) for report in done.files]
-        run.out.document({"files": files, "totals": totals, "took_ms": done.took_ms})
+        summary = {"files": files, "totals": totals, "took_ms": done.took_ms}
+        run.out.document(summary | ({"plan": plan_json(done.plan)} if dry_run else {}))
         return
     verb = "would add" if dry_run else "added"
     for report in done.files:

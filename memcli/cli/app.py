@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from memcli import __version__
-from memcli.cli.run import Run, common, is_text
+from memcli.cli.run import Run, common
 from memcli.errors import UsageError
+from memcli.text import is_unicode
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -51,7 +52,15 @@ _FILE_NAMES = frozenset({"paths", "output", "data_dir"})
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 
-class _Table(TyperGroup):
+class _Steady:
+    """A command whose help is the same at each call: Typer takes the names of --help out of a set."""
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """The names as they are set, in their order."""
+        return list(ctx.help_option_names)
+
+
+class _Table(_Steady, TyperGroup):
     """A group whose commands come from the table and are imported one at a time."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
@@ -75,7 +84,7 @@ class _Table(TyperGroup):
             formatter.write_dl([(row.name, row.help) for row in COMMANDS])
 
 
-class _Command(TyperCommand):
+class _Command(_Steady, TyperCommand):
     """A command whose help begins with examples."""
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
@@ -83,7 +92,7 @@ class _Command(TyperCommand):
         _write_help(self, ctx, formatter)
 
 
-class _Group(TyperGroup):
+class _Group(_Steady, TyperGroup):
     """A command with subcommands whose help begins with examples."""
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
@@ -176,7 +185,7 @@ def _refuse_bytes(given: dict[str, Any]) -> None:
     """Arguments are text; only the names of files may be bytes that are not UTF-8. Raises UsageError."""
     for name, value in given.items():
         for text in value if isinstance(value, (list, tuple)) else [value]:
-            if name not in _FILE_NAMES and isinstance(text, str) and not text.isascii() and not is_text(text):
+            if name not in _FILE_NAMES and isinstance(text, str) and not is_unicode(text):
                 raise UsageError("an argument is not UTF-8 text", "give it in UTF-8, or pipe it in")
 
 

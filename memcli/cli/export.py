@@ -11,12 +11,14 @@ from typing import IO, Annotated
 
 import typer
 
-from memcli.cli.output import Output, neutral
+from memcli.atomic import write_atomically, writing_to
+from memcli.cli.output import Output
 from memcli.cli.read import Agent, AsOf, Current, Kinds, Ndjson, Role, Since, Topics, Until
 from memcli.cli.run import Run, filters_of
 from memcli.cli.write import one_of
 from memcli.errors import UsageError
-from memcli.export import FORMATS, Format, write_atomically, writing_to
+from memcli.export import FORMATS, Format
+from memcli.text import neutral
 from memcli.times import local_zone, to_day
 from memcli.types import KINDS, Record
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from memcli.errors import MemcliError, UsageError
+from memcli.text import neutral
 from memcli.times import local_zone, to_day
 from memcli.types import Record
 
@@ -21,25 +22,6 @@ if TYPE_CHECKING:
 _EXCERPT_LINES = 4
 _ID_SHOWN = 8
 _BARS = "▁▂▃▄▅▆▇█"
-
-# What a terminal would obey and not show: C0 and C1 controls but tab and newline, and marks that
-# turn the direction of text around.
-_OBEYED = dict.fromkeys(
-    (
-        *(code for code in range(0x20) if code not in (0x09, 0x0A)),
-        *range(0x7F, 0xA0),
-        *range(0x200E, 0x2010),
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-        0x061C,
-    ),
-    "\N{REPLACEMENT CHARACTER}",
-)
-
-
-def neutral(text: str) -> str:
-    """Text that a terminal shows and does not obey."""
-    return text.translate(_OBEYED)
 
 
 def one_line(text: str) -> str:
@@ -67,6 +49,11 @@ class Output:
     def is_tty(self) -> bool:
         """Whether a person reads the answer."""
         return sys.stdout.isatty() and not self.as_json and not self.as_ndjson
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is to be no colour (no-color.org)."""
+        return self.color == "never" or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
     @property
     def can_ask(self) -> bool:
@@ -250,10 +237,9 @@ class Output:
     def _console(self, stream: IO[str]) -> Console:
         from rich.console import Console
 
-        plain = self.color == "never" or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return Console(
             file=stream,
-            no_color=plain or None,
+            no_color=self.is_plain or None,
             force_terminal=True if self.color == "always" else None,
             highlight=False,
             markup=False,

@@ -147,15 +147,6 @@ def text_or_stdin(words: list[str] | None, *, what: str) -> str:
     return read_stdin()
 
 
-def is_text(text: str) -> bool:
-    """Whether an argument came as UTF-8: other bytes come as lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def read_stdin() -> str:
     """Standard input as text, without the newline at its end. Raises UsageError when it is not UTF-8."""
     raw = sys.stdin.buffer.read()

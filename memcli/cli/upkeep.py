@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memcli.cli.output import elapsed_ms, neutral, one_line
+from memcli.cli.output import elapsed_ms, one_line
 from memcli.cli.run import Run
 from memcli.config import CONFIG_VARIABLE, SETTINGS, set_value, unset
 from memcli.config import config_path as find_config
 from memcli.errors import NothingMatchedError, StoppedError, StoreError, UsageError
+from memcli.text import neutral
 from memcli.times import to_iso
 
 if TYPE_CHECKING:
@@ -63,15 +64,10 @@ def _show(run: Run, check: Check) -> None:
         run.out.line("\t".join(map(one_line, _check_json(check).values())))
         return
     mark, color = _MARKS[check.state]
-    shown = mark if _is_plain(run) else typer.style(mark, fg=color)
+    shown = mark if run.out.is_plain else typer.style(mark, fg=color)
     run.out.line(f"{shown} {check.check:<{_NAME_WIDTH}} {neutral(check.found)}")
     if check.hint:
         run.out.line(f"  {'':<{_NAME_WIDTH}} {neutral(check.hint)}")
-
-
-def _is_plain(run: Run) -> bool:
-    no_color = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return run.out.color == "never" or bool(no_color)
 
 
 # --- config ---------------------------------------------------------------------------------------

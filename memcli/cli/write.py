@@ -170,16 +170,20 @@ def edit(
 def show_plan(run: Run, changes: Sequence[Change]) -> None:
     """What a dry run would do."""
     if run.out.as_json:
-        plan = [
-            {"action": change.action, "id": change.record.id, "text": change.record.text, "why": change.why}
-            for change in changes
-        ]
-        run.out.document({"plan": plan})
+        run.out.document({"plan": plan_json(changes)})
         return
     from memcli.cli.output import one_line
 
     for change in changes:
         run.out.line("\t".join([f"would {change.action}", change.record.id, one_line(change.record.text)]))
+
+
+def plan_json(changes: Sequence[Change]) -> list[dict[str, str]]:
+    """A plan as JSON."""
+    return [
+        {"action": change.action, "id": change.record.id, "text": change.record.text, "why": change.why}
+        for change in changes
+    ]
 
 
 def redaction_note(redacted: Mapping[str, int]) -> str:

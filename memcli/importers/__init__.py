@@ -68,7 +68,9 @@ __all__ = [
     "sources",
 ]
 
-# In the order they are tried: the more telling first, plain text last.
+# In the order they are tried, by how much they demand of a file: programs by keys that are their own, then
+# what many write (rows with a role and a text), then whatever people write. A format that another one's
+# files would satisfy too stands below it.
 FORMATS = (
     Format("memcli", memcli.sniff, memcli.read),
     Format("chatgpt", chatgpt.sniff, chatgpt.read),

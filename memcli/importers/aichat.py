@@ -9,12 +9,13 @@ from typing import Any
 from memcli.errors import UsageError
 from memcli.importers.chats import in_chats
 from memcli.importers.content import content_of
-from memcli.importers.encoding import clean, read_text
+from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, Said
+from memcli.importers.messages import ROLE_OF, Said, meta_with
 from memcli.importers.source import Source
 from memcli.importers.text import file_title
+from memcli.text import clean
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
 
@@ -84,9 +85,7 @@ def _message(record: object, session: Mapping[str, Any]) -> Message | Skip:
     if not text.strip():
         return Skip("tool-only" if isinstance(told, dict) and "tool_results" in told else content.lack)
     model = session.get("model")
-    meta: dict[str, Any] = {"model": model} if role == "assistant" and isinstance(model, str) else {}
-    if content.attachments:
-        meta["attachments"] = list(content.attachments)
+    meta = meta_with(model=model if role == "assistant" else None, attachments=content.attachments)
     return Message(role, text, meta=meta)
 
 

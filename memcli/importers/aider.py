@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from memcli.importers.encoding import byte_lines, clean, encoding_of
+from memcli.importers.encoding import byte_lines, encoding_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.session import dated_from, in_pieces
 from memcli.importers.source import Source
+from memcli.text import clean
 from memcli.times import parse_file_time
 from memcli.types import BadLine, Conversation, Item, Message, Skip
 
@@ -31,7 +32,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """A conversation for each start of the program. Only the starts have a time: the rest is estimated."""
     encoding = encoding_of(source.head(), asked=options.encoding, path=source.path, by_line=True)
     yield from encoding.notices()
-    codec = "utf-8" if encoding.is_wide else encoding.name
+    codec = encoding.line_codec
     started, turns = "", _Turns()
     for number, line in enumerate(byte_lines(source, encoding), start=1):
         try:

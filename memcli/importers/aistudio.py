@@ -8,7 +8,7 @@ from typing import Any
 from memcli.importers.chats import in_chats
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.importers.text import file_title
@@ -65,7 +65,7 @@ def _message_of(chunk: Mapping[str, Any], model: str | None, options: ReadOption
         "assistant" if is_answer else "user",
         text,
         at=parse_file_time(chunk.get("createTime"), tz=options.tz),
-        meta={"model": model} if is_answer and model else {},
+        meta=meta_with(model=model if is_answer else None),
     )
 
 

@@ -10,15 +10,13 @@ from typing import Any
 from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.markdown import Front, parse_front
+from memcli.importers.markdown import FRONT, Front, front_time, parse_front
 from memcli.importers.source import Source
-from memcli.importers.text import file_id, file_time, file_title
-from memcli.times import parse_file_time
-from memcli.types import Document, Item, Millis, Skip
+from memcli.importers.text import file_id, file_title
+from memcli.types import Document, Item, Skip
 
 NAME = "basic-memory"
 
-_FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 # What is taken for a second front matter: lines of keys and values alone, not a text between two rules.
 _SECOND = re.compile(
     r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-?[ \t][^\n]*\n)++)---[ \t]*(?:\n|\Z)"
@@ -40,7 +38,7 @@ _OWN_KINDS = ("preference", "decision")
 def sniff(head: Head) -> bool:
     """A note with type and permalink, or with a second front matter, which a sync may add."""
     text = head.text.replace("\r\n", "\n")
-    match = _FRONT.match(text) if head.kind == "text" else None
+    match = FRONT.match(text) if head.kind == "text" else None
     return match is not None and bool(
         set(_KEY.findall(match[1])) >= _OWN_KEYS or _SECOND.match(text, match.end())
     )
@@ -54,7 +52,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     heading = _HEADING.search(body)
     title = _word(front, "title") or (heading[1].rstrip(" #") if heading else file_title(source))
     place = _word(front, "permalink") or file_id(source)
-    at, about = _time(front, options) or file_time(source, options)
+    at, about = front_time(front, _TIME_KEYS, source, options)
     tags = _tags(front)
     seen: set[str] = set()
     for fact, kind, topics, meta in _facts(body, title or place):
@@ -76,7 +74,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 def _front_and_body(text: str) -> tuple[Front, str]:
     """The keys of the one or more front matters, the first of each, and what follows them."""
-    match, end = _FRONT.match(text), 0
+    match, end = FRONT.match(text), 0
     front: Front = {}
     while match:
         front = {**parse_front(match[1])[0], **front}
@@ -119,8 +117,3 @@ def _tags(front: Front) -> tuple[str, ...]:
     value = front.get("tags", [])
     listed = value.strip("[]").split("," if "," in value else None) if isinstance(value, str) else value
     return tuple(dict.fromkeys(tag.strip().strip("'\"#") for tag in listed if tag.strip()))
-
-
-def _time(front: Front, options: ReadOptions) -> tuple[Millis, dict[str, bool]] | None:
-    times = (parse_file_time(front.get(key), tz=options.tz) for key in _TIME_KEYS)
-    return next(((at, {}) for at in times if at is not None), None)

@@ -9,7 +9,7 @@ from memcli.importers.chats import in_chats
 from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, Said, text_at, time_of
+from memcli.importers.messages import ROLE_OF, Said, meta_with, text_at, time_of
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.types import Item, Message, Skip
@@ -102,8 +102,6 @@ def _message(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
         told = ("error", record.get("error")), ("media", attachments), ("thinking", has_thought)
         return Skip(next((reason for reason, is_so in told if is_so), content.lack))
     model = text_at(record, ("model", "aiProvider"))
-    meta: dict[str, Any] = {"model": model} if model and role == "assistant" else {}
-    if attachments:
-        meta["attachments"] = attachments
+    meta = meta_with(model=model if role == "assistant" else None, attachments=attachments)
     at, id_ = time_of(record, options), text_at(record, ("id",))
     return Message(role, content.text, text_at(record, ("name",)), at, id_, meta)

@@ -11,11 +11,10 @@ from typing import Any
 from memcli.importers.content import Content
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, text_at
+from memcli.importers.messages import ROLE_OF, meta_with, text_at, time_at
 from memcli.importers.session import dated_from, first_words, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.importers.tree import in_tree_order
-from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "chatgpt"
@@ -151,9 +150,7 @@ def _message(
     elif role == "tool":
         name = text_at(_object(author), ("name",))
     model = text_at(mapping_at(raw, "metadata"), ("model_slug",)) or text_at(record, ("default_model_slug",))
-    meta: dict[str, Any] = {"model": model} if role == "assistant" and model else {}
-    if content.attachments:
-        meta["attachments"] = list(content.attachments)
+    meta = meta_with(model=model if role == "assistant" else None, attachments=content.attachments)
     return Message(role, text, name, _time(raw, options), text_at(raw, ("id",)) or id_, meta)
 
 
@@ -202,11 +199,7 @@ def _part_text(part: object) -> str:
 
 
 def _time(record: Mapping[str, Any], options: ReadOptions) -> Millis | None:
-    for key in ("create_time", "update_time"):
-        at = parse_file_time(record.get(key), tz=options.tz)
-        if at is not None:
-            return at
-    return None
+    return time_at(record, ("create_time", "update_time"), tz=options.tz)
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -10,9 +10,8 @@ from memcli.importers.chats import in_chats
 from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, Said, text_at, time_of
-from memcli.importers.records import parse_line
-from memcli.importers.session import mapping_at, mappings_at, objects
+from memcli.importers.messages import ROLE_OF, Said, meta_with, text_at, time_of
+from memcli.importers.session import mapping_at, mappings_at, object_in, objects
 from memcli.importers.source import Source
 from memcli.types import Item, Message, Skip
 
@@ -109,9 +108,7 @@ def _message(record: object, blocks: list[Block], options: ReadOptions) -> Messa
     if not text.strip():
         return Skip(max(lacks, key=_LACKS.index))
     model = text_at(mapping_at(record, "model"), ("id", "name")) or text_at(record, ("modelId",))
-    meta: dict[str, Any] = {"model": model} if model and role == "assistant" else {}
-    if attachments:
-        meta["attachments"] = attachments
+    meta = meta_with(model=model if role == "assistant" else None, attachments=attachments)
     return Message(role, text, at=time_of(record, options), id=text_at(record, ("id",)), meta=meta)
 
 
@@ -129,12 +126,7 @@ def _name(block: Block) -> str:
 
 def _titles(storage: Mapping[str, Any]) -> dict[str | None, str | None]:
     """The names of topics, which stand under their assistants: JSON text in JSON text."""
-    assistants = _loaded(_loaded(storage.get(_SETTINGS)).get("assistants"))
+    assistants = object_in(object_in(storage.get(_SETTINGS)).get("assistants"))
     every = [*mappings_at(assistants, "assistants"), mapping_at(assistants, "defaultAssistant")]
     topics = [topic for assistant in every for topic in mappings_at(assistant, "topics")]
     return {text_at(topic, ("id",)): text_at(topic, ("name",)) for topic in topics}
-
-
-def _loaded(value: object) -> Mapping[str, Any]:
-    values = parse_line(value)[0] if isinstance(value, str) else [value]
-    return values[0] if values and isinstance(values[0], dict) else {}

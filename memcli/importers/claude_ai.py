@@ -10,11 +10,10 @@ from typing import Any
 from memcli.importers.content import Content, content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, text_at
-from memcli.importers.session import dated_from, first_words, in_pieces, objects
+from memcli.importers.messages import ROLE_OF, meta_with, text_at, time_at
+from memcli.importers.session import dated_from, first_words, in_pieces, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.importers.tree import in_tree_order
-from memcli.times import parse_file_time
 from memcli.types import Conversation, Document, Item, Message, Millis, Skip
 
 NAME = "claude-ai"
@@ -50,7 +49,7 @@ def _items(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _has_senders(record: Mapping[str, Any]) -> bool:
-    return "uuid" in record and any("sender" in message for message in _dicts(record.get("messages")))
+    return "uuid" in record and any("sender" in message for message in mappings_at(record, "messages"))
 
 
 def _is_project(record: Mapping[str, Any]) -> bool:
@@ -92,7 +91,7 @@ def _in_order(record: Mapping[str, Any], options: ReadOptions) -> Iterator[tuple
     listed = record.get("chat_messages", record.get("messages"))
     messages = listed if isinstance(listed, list) else []
     leaf = text_at(record, ("current_leaf_message_uuid",))
-    by_id = {text_at(message, ("uuid",)) or "": message for message in _dicts(messages)}
+    by_id = {text_at(message, ("uuid",)) or "": message for message in messages if isinstance(message, dict)}
     if leaf not in by_id or len(by_id) < len(messages):
         yield from ((message, True) for message in messages)
         return
@@ -115,19 +114,19 @@ def _message(raw: object, options: ReadOptions) -> Message | str:
         role = "tool"
     if not text.strip():
         return content.lack
-    meta = {"attachments": list(content.attachments)} if content.attachments else {}
+    meta = meta_with(attachments=content.attachments)
     return Message(role, text, at=_time(raw, options), id=text_at(raw, ("uuid", "id")), meta=meta)
 
 
 def _content(raw: Mapping[str, Any]) -> Content:
     """The text of a message: its blocks', else its own, then what was attached to it as text."""
-    blocks = content_of(_dicts(raw.get("content")))
+    blocks = content_of(mappings_at(raw, "content"))
     text = raw["content"] if isinstance(raw.get("content"), str) else blocks.text
     whole = raw.get("text")
     if not text.strip() and isinstance(whole, str) and not _PLACEHOLDER.match(whole):
         text = whole
-    attached = _dicts(raw.get("attachments"))
-    names = [text_at(file, ("file_name", "name")) for file in (*attached, *_dicts(raw.get("files")))]
+    attached = mappings_at(raw, "attachments")
+    names = [text_at(file, ("file_name", "name")) for file in (*attached, *mappings_at(raw, "files"))]
     attachments = [*blocks.attachments, *(name for name in names if name)]
     texts = [text, *(text_at(file, ("extracted_content",)) or "" for file in attached)]
     lack = "media" if attachments and blocks.lack == "empty" else blocks.lack
@@ -183,12 +182,4 @@ def _memory_texts(place: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _time(record: Mapping[str, Any], options: ReadOptions) -> Millis | None:
-    for key in ("created_at", "updated_at"):
-        at = parse_file_time(record.get(key), tz=options.tz)
-        if at is not None:
-            return at
-    return None
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return time_at(record, ("created_at", "updated_at"), tz=options.tz)

@@ -10,7 +10,7 @@ from typing import Any
 from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import text_at
+from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import branch_heads, folder_name, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -259,9 +259,7 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         role, text = "tool", tools
     if text.startswith(_INTERRUPTED) or message.get("model") == "<synthetic>":
         return Skip("meta" if role == "user" else "error")
-    meta: dict[str, Any] = {"model": model} if (model := text_at(message, ("model",))) else {}
-    if content.attachments:
-        meta["attachments"] = list(content.attachments)
+    meta = meta_with(model=text_at(message, ("model",)), attachments=content.attachments)
     return Message(role, text, at=parse_file_time(record.get("timestamp"), tz=options.tz), meta=meta)
 
 

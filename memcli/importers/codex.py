@@ -11,7 +11,7 @@ from typing import Any
 from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import text_at
+from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import dated_from, folder_name, in_pieces, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -274,7 +274,7 @@ def _message(role: str, content: object, at: Millis | None) -> Message | Skip:
         return Skip("compact-summary")
     if text.startswith(_EDITOR) and _REQUEST in text:
         text = text.partition(_REQUEST)[2].strip()
-    meta = {"attachments": list(own.attachments)} if own.attachments else {}
+    meta = meta_with(attachments=own.attachments)
     return Message(role, text, at=at, meta=meta) if text else Skip("context")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.nested import Opened, elements
 from memcli.importers.session import mapping_at, mappings_at
 from memcli.importers.source import Source
@@ -70,7 +70,7 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         return Skip("media" if files or record.get("stickers") else "empty")
     author = mapping_at(record, "author")
     names = [text_at(author, (key,)) for key in ("nickname", "name", "id")]
-    meta: dict[str, Any] = {"attachments": files} if files else {}
+    meta = meta_with(attachments=files)
     meta |= {"forwarded": True} if forwarded else {}
     replied_to = text_at(mapping_at(record, "reference"), ("messageId",))
     meta |= {"reply_to": replied_to} if replied_to and not forwarded else {}

@@ -11,7 +11,7 @@ from memcli.importers import table
 from memcli.importers.chats import in_chats
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -36,7 +36,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _messages(source: Source, options: ReadOptions, session: str | None) -> Iterator[Said | Item]:
-    is_table = not source.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{"))
+    is_table = not source.begins_with(b"[", b"{")
     for item in table.opened(source, options)[2] if is_table else objects(source, options):
         if isinstance(item, dict):
             message = _message_of(item)
@@ -50,7 +50,7 @@ def _message_of(record: Mapping[str, Any]) -> Message | Skip:
     files = [PurePosixPath(address.partition("?")[0]).name for address in attached.split()]
     if not isinstance(text, str) or not text.strip():
         return Skip("media" if files else "empty")
-    meta = {"attachments": files} if files else {}
+    meta = meta_with(attachments=files)
     return Message("user", text, None, _time_of(record), text_at(record, ("ID", "id")), meta)
 
 

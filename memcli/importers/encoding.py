@@ -1,15 +1,15 @@
-"""From bytes to text: which encoding, lines, whole texts, and characters that cannot be stored."""
+"""From bytes to text: which encoding, lines, whole texts."""
 
 from __future__ import annotations
 
 import codecs
 import io
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memcli.errors import UsageError
 from memcli.importers.source import Source
+from memcli.text import clean
 from memcli.types import Notice
 
 MAX_TEXT_BYTES = 64 << 20
@@ -36,8 +36,6 @@ _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in na
 _MAX_CHAOS, _MIN_COHERENCE = 0.02, 0.1
 _GUESS_BYTES = 16 << 10
 
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -52,18 +50,15 @@ class Encoding:
         """Whether a character is two or four bytes, so that a line cannot be cut out as bytes."""
         return self.name.replace("_", "-").lower().startswith(("utf-16", "utf-32", "u16", "u32"))
 
+    @property
+    def line_codec(self) -> str:
+        """What the lines of `byte_lines` are decoded with."""
+        return "utf-8" if self.is_wide else self.name
+
     def notices(self) -> Iterator[Notice]:
         """What the person should know about it."""
         if self.guessed:
             yield Notice(f"read as {self.name}, which the file does not declare; --encoding says otherwise")
-
-
-def clean(text: str) -> str:
-    """The text as it can be stored: a lone surrogate and a NUL become U+FFFD, two halves are joined."""
-    if _UNSTORABLE.search(text) is None:
-        return text
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\0", "\ufffd")
 
 
 def encoding_of(sample: bytes, *, asked: str | None, path: str, by_line: bool = False) -> Encoding:

@@ -11,7 +11,7 @@ from typing import Any
 from memcli.importers.content import Content, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import text_at
+from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -189,9 +189,7 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
     text = text.partition(_CONTEXT_END)[2].strip() if text.lstrip().startswith(_CONTEXT) else text
     if not text or text.startswith(_INJECTED):
         return Skip("context")
-    meta: dict[str, Any] = {"model": model} if (model := text_at(record, ("model",))) else {}
-    if content.attachments:
-        meta["attachments"] = list(content.attachments)
+    meta = meta_with(model=text_at(record, ("model",)), attachments=content.attachments)
     at = parse_file_time(record.get("timestamp"), tz=options.tz)
     return Message(role, text, at=at, id=text_at(record, ("id",)), meta=meta)
 

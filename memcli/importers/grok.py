@@ -9,7 +9,7 @@ from typing import Any
 from memcli.importers.chats import in_chats, on_branches
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.nested import Opened, elements
 from memcli.importers.session import mapping_at, mappings_at
 from memcli.importers.source import Source
@@ -73,7 +73,7 @@ def _message_of(response: Mapping[str, Any]) -> Message | Skip:
         text,
         at=_time_of(response),
         id=text_at(response, ("_id",)),
-        meta={"model": model} if model and not is_person else {},
+        meta=meta_with(model=None if is_person else model),
     )
 
 

@@ -9,7 +9,7 @@ from memcli.importers.chats import in_chats, on_branches
 from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.session import mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -82,9 +82,10 @@ def _message_of(record: Mapping[str, Any]) -> Message | Skip:
         )
     is_person = record.get("isCreatedByUser") is True or record.get("sender") == "User"
     model = text_at(record, ("model", "sender"))
-    meta: dict[str, Any] = {"model": model} if model and not is_person else {}
-    if files:
-        meta["attachments"] = [text_at(file, ("filename", "name", "file_id")) or "file" for file in files]
+    meta = meta_with(
+        model=None if is_person else model,
+        attachments=[text_at(file, ("filename", "name", "file_id")) or "file" for file in files],
+    )
     role = "user" if is_person else "assistant"
     return Message(role, text, at=_time_of(record), id=text_at(record, ("messageId",)), meta=meta)
 

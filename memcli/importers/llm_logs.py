@@ -9,13 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.importers.chats import in_chats
-from memcli.importers.encoding import clean
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, Said, text_at
-from memcli.importers.records import parse_line
-from memcli.importers.session import mappings_at, objects
+from memcli.importers.messages import ROLE_OF, Said, meta_with, text_at
+from memcli.importers.session import mappings_at, object_in, objects
 from memcli.importers.source import Source
+from memcli.text import clean
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
 
@@ -171,7 +170,7 @@ def _question(row: Row, at: Millis | None, beside: _Beside) -> Message | Skip:
     files = beside.attached.get(row["id"], [])
     if not text:
         return Skip("media" if files else "tool-only" if row["id"] in beside.with_results else "empty")
-    meta = {"attachments": files} if files else {}
+    meta = meta_with(attachments=files)
     return Message("user", text, at=at, id=f"{row['id']}/prompt", meta=meta)
 
 
@@ -179,8 +178,8 @@ def _answer(row: Row, at: Millis | None, beside: _Beside) -> Message | Skip:
     text = _joined([row["response"]])
     if not text:
         return Skip("tool-only" if row["id"] in beside.with_calls else "empty")
-    meta = {"model": row["model"]} if isinstance(row["model"], str) else {}
     end = _end(at, row["duration_ms"])
+    meta = meta_with(model=row["model"])
     return Message("assistant", text, at=end, id=f"{row['id']}/response", meta=meta)
 
 
@@ -258,7 +257,7 @@ def _parts(rows: Rows) -> dict[str, list[Row]]:
     attached = _attachments_of(rows, "part_attachments", "part_id")
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows("parts", ("id", "message_hash", "type", "text", "payload"), order="position"):
-        payload = _loaded(row["payload"])
+        payload = object_in(row["payload"])
         text = row["text"] or payload.get("text")
         pieces = payload.get("text_ref")
         if text is None and isinstance(pieces, list):
@@ -289,9 +288,7 @@ def _message(row: Row, parts: Sequence[Row], model: object, at: Millis | None) -
             ("thinking", "reasoning" in kinds),
         )
         return Skip(next((reason for reason, is_so in told if is_so), "empty"))
-    meta: dict[str, Any] = {"model": model} if role == "assistant" and isinstance(model, str) else {}
-    if files:
-        meta["attachments"] = files
+    meta = meta_with(model=model if role == "assistant" else None, attachments=files)
     return Message(role, text, at=at, id=row["hash"], meta=meta)
 
 
@@ -309,8 +306,3 @@ def _time(value: object, options: ReadOptions) -> Millis | None:
 
 def _end(at: Millis | None, duration_ms: object) -> Millis | None:
     return at + duration_ms if at is not None and isinstance(duration_ms, int) else at
-
-
-def _loaded(value: object) -> Mapping[str, Any]:
-    values = parse_line(value)[0] if isinstance(value, str) else []
-    return values[0] if values and isinstance(values[0], dict) else {}

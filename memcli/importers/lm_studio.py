@@ -8,7 +8,7 @@ from typing import Any
 from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, text_at
+from memcli.importers.messages import ROLE_OF, meta_with, text_at
 from memcli.importers.session import dated_from, first_words, in_pieces, mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -91,9 +91,7 @@ def _message(id_: str, version: object) -> Message | Skip:
     if not text.strip():
         return Skip("media" if attachments else _lack(blocks))
     model = text_at(mapping_at(version, "senderInfo"), ("senderName",))
-    meta: dict[str, Any] = {"model": model} if model and role == "assistant" else {}
-    if attachments:
-        meta["attachments"] = attachments
+    meta = meta_with(model=model if role == "assistant" else None, attachments=attachments)
     return Message(role, text, id=id_, meta=meta)
 
 

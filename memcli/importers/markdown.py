@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
-from memcli.importers.encoding import clean, read_text
+from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
+from memcli.importers.messages import time_at
 from memcli.importers.source import Source
 from memcli.importers.text import file_id, file_time, file_title
-from memcli.times import parse_file_time
+from memcli.text import clean
 from memcli.types import Document, Item, Millis, Notice
 
 NAME = "markdown"
@@ -19,7 +20,9 @@ NAME = "markdown"
 Front: TypeAlias = Mapping[str, str | list[str]]
 """The front matter: keys in lower case, values as they are written, lists flat."""
 
-_FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+"""The lines of a front matter, at the beginning of a text."""
+
 _SIGNS = re.compile(
     r"^(?:#{1,6} +\S|```|~~~|\s*[-*+] +\S|> )"  # heading, code, list, quotation
     r"|\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]+\]\([^()\s]+\)|\*\*\S",  # links, bold
@@ -38,20 +41,20 @@ _USED_KEYS = {"title", "tags", "tag", "id", *_TIME_KEYS}
 
 def sniff(head: Head) -> bool:
     """Text with front matter, headings, lists, links or code."""
-    return head.kind == "text" and bool(_FRONT.match(head.text) or _SIGNS.search(head.text))
+    return head.kind == "text" and bool(FRONT.match(head.text) or _SIGNS.search(head.text))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The note as one document; its text is the body without the front matter."""
     text, encoding = read_text(source, asked=options.encoding)
     yield from encoding.notices()
-    match = _FRONT.match(text)
+    match = FRONT.match(text)
     front, is_valid = parse_front(match[1]) if match else ({}, True)
     if not is_valid:
         yield Notice("the front matter is not valid YAML; it was read line by line")
     body = text[match.end() :] if match else text
     prose = _CODE.sub("", body)
-    at, meta = _time(front, options) or file_time(source, options)
+    at, meta = front_time(front, _TIME_KEYS, source, options)
     yield Document(
         _first(front, ("id",)) or file_id(source),
         NAME,
@@ -75,6 +78,14 @@ def parse_front(text: str) -> tuple[Front, bool]:
     if not isinstance(front, dict):
         return {}, front in (None, "")
     return {str(key).lower(): _flat(value) for key, value in front.items() if _flat(value)}, True
+
+
+def front_time(
+    front: Front, keys: Iterable[str], source: Source, options: ReadOptions
+) -> tuple[Millis | None, dict[str, Any]]:
+    """The time under the first of these keys, else that of the file, and what `meta` has to say of it."""
+    at = time_at(front, keys, tz=options.tz)
+    return file_time(source, options) if at is None else (at, {})
 
 
 def _flat(value: object) -> str | list[str]:
@@ -105,14 +116,6 @@ def _unquoted(value: str) -> str:
 
 def _first(front: Front, keys: tuple[str, ...]) -> str | None:
     return next((value for key in keys if isinstance(value := front.get(key), str)), None)
-
-
-def _time(front: Front, options: ReadOptions) -> tuple[Millis, dict[str, bool]] | None:
-    for key in _TIME_KEYS:
-        at = parse_file_time(front.get(key), tz=options.tz)
-        if at is not None:
-            return at, {}
-    return None
 
 
 def _heading(prose: str) -> str | None:

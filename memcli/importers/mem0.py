@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memcli.importers.encoding import clean, read_text
+from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head, head_of
 from memcli.importers.markdown import parse_front
 from memcli.importers.messages import text_at, time_of
 from memcli.importers.session import mapping_at, objects
 from memcli.importers.source import Source
+from memcli.text import clean
 from memcli.times import parse_file_time
 from memcli.types import Document, Item, Skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from memcli.importers.content import Content, content_of, tool_text
@@ -45,8 +45,9 @@ _READ_KEYS = {
 _MAX_META_CHARS = 1000
 """A longer value is data, not something said about the message."""
 
-_PIECE_MESSAGES = 500
-_PIECE_CHARS = 1 << 20
+PIECE_MESSAGES, PIECE_CHARS = 500, 1 << 20
+"""A longer conversation comes in pieces of about so much."""
+
 _REMEMBERED = 1 << 19
 
 
@@ -76,12 +77,13 @@ def message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Ski
 
 def time_of(record: Mapping[str, Any], options: ReadOptions) -> Millis | None:
     """When the record says it was made; None when it says nothing that can be read."""
-    for key in TIME_KEYS:
-        if key in record:
-            at = parse_file_time(record[key], tz=options.tz)
-            if at is not None:
-                return at
-    return None
+    return time_at(record, TIME_KEYS, tz=options.tz)
+
+
+def time_at(record: Mapping[str, Any], keys: Iterable[str], *, tz: str | None) -> Millis | None:
+    """The first of these keys that holds a time that can be read; `tz` is the zone of one that names none."""
+    times = (parse_file_time(record.get(key), tz=tz) for key in keys)
+    return next((at for at in times if at is not None), None)
 
 
 def text_at(record: Mapping[str, Any], keys: Iterable[str]) -> str | None:
@@ -104,6 +106,12 @@ def meta_of(record: Mapping[str, Any], content: Content | None = None) -> dict[s
     if content is not None and content.attachments:
         meta["attachments"] = list(content.attachments)
     return meta
+
+
+def meta_with(*, model: object = None, attachments: Sequence[str] = ()) -> dict[str, Any]:
+    """The usual metadata: the model that answered, the names of what was attached; what there is of them."""
+    meta: dict[str, Any] = {"model": model} if model and isinstance(model, str) else {}
+    return meta | {"attachments": list(attachments)} if attachments else meta
 
 
 def _is_said(value: object) -> bool:
@@ -183,6 +191,11 @@ def with_time_notice(items: Iterable[Said | Item]) -> Iterator[Said | Item]:
         if isinstance(item, tuple) and item[1].at is None:
             untimed += 1
         yield item
+    yield from time_notice(untimed)
+
+
+def time_notice(untimed: int) -> Iterator[Notice]:
+    """What the person is told of so many messages without a time."""
     if untimed:
         yield Notice(f"{untimed} {'record has' if untimed == 1 else 'records have'} no readable time")
 
@@ -196,7 +209,7 @@ def in_conversations(items: Iterable[Said | Item], *, source: str) -> Iterator[I
         if not isinstance(item, tuple):
             yield item
             continue
-        is_full = len(held) >= _PIECE_MESSAGES or chars >= _PIECE_CHARS
+        is_full = len(held) >= PIECE_MESSAGES or chars >= PIECE_CHARS
         if held and (is_full or item[0] != session):
             yield Conversation(session, source, held)
             held, chars = [], 0

@@ -8,10 +8,9 @@ from typing import Any
 from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at, time_at
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
-from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
 
 NAME = "meta"
@@ -74,7 +73,7 @@ def _oldest_first(messages: object) -> Sequence[object]:
 
 
 def _time_of(record: Mapping[str, Any]) -> int | None:
-    return next((at for key in _TIME_KEYS if (at := parse_file_time(record.get(key))) is not None), None)
+    return time_at(record, _TIME_KEYS, tz=None)
 
 
 def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
@@ -88,7 +87,7 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         return Skip("media" if files or record.get("sticker") else "empty")
     name = text_at(record, _AUTHOR_KEYS)
     name = name and _repaired(name)
-    meta = {"attachments": files} if files else {}
+    meta = meta_with(attachments=files)
     return Message(role_of(options, name), text, name, _time_of(record), meta=meta)
 
 

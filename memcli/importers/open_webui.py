@@ -10,7 +10,7 @@ from memcli.importers.chats import in_chats, on_branches
 from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, Said, text_at
+from memcli.importers.messages import ROLE_OF, Said, meta_with, text_at
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -110,9 +110,7 @@ def _message_of(record: Mapping[str, Any]) -> Message | Skip:
     if not text.strip():
         return Skip("error" if record.get("error") else "media" if attachments else lack)
     model = text_at(record, ("model",)) if role == "assistant" else None
-    meta: dict[str, Any] = {"model": model} if model else {}
-    if attachments:
-        meta["attachments"] = attachments
+    meta = meta_with(model=model, attachments=attachments)
     return Message(role, text, at=_time_of(record), id=text_at(record, ("id",)), meta=meta)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import ROLE_OF, text_at
+from memcli.importers.messages import ROLE_OF, meta_with, text_at
 from memcli.importers.session import folder_name, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.importers.tree import in_tree_order
@@ -131,9 +131,7 @@ def _message_of(
         if not (text and options.include_tools):
             return Skip("tool-only" if text else content.lack)
     names = [*content.attachments, *_extra_names(inner)]
-    meta: dict[str, Any] = {"attachments": names} if names else {}
-    if model := text_at(inner, ("model",)):
-        meta["model"] = model
+    meta = meta_with(model=text_at(inner, ("model",)), attachments=names)
     return Message(role, text, at=at, id=id_ or None, meta=meta)
 
 

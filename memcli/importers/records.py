@@ -11,8 +11,9 @@ from itertools import islice
 from math import isfinite
 from typing import Any, TypeAlias
 
-from memcli.importers.encoding import Encoding, byte_lines, clean, encoding_of
+from memcli.importers.encoding import Encoding, byte_lines, encoding_of
 from memcli.importers.source import Source
+from memcli.text import clean, is_unicode
 from memcli.types import BadLine, Notice
 
 Numbered: TypeAlias = tuple[int, Any]
@@ -61,7 +62,7 @@ def records(source: Source, *, encoding: str | None) -> Iterator[Numbered | BadL
 
 
 def _lines(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice]:
-    codec = "utf-8" if encoding.is_wide else encoding.name
+    codec = encoding.line_codec
     for number, line in enumerate(byte_lines(source, encoding), start=1):
         try:
             text = line.decode(codec)
@@ -248,7 +249,7 @@ def element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | B
     record = text.lstrip(_BLANK + ",")
     number += text[: len(text) - len(record)].count("\n")
     values, why = parse_line(record.rstrip(_BLANK + ","))
-    if values and not _is_unicode(text):
+    if values and not is_unicode(text):
         values, why = [], f"not {encoding.name}"
     for value in values:
         yield number, value
@@ -274,7 +275,7 @@ def _read(piece: _Piece, encoding: Encoding) -> Iterator[Numbered | BadLine]:
     except RecursionError:
         yield BadLine(piece.number, "nested too deeply")
         return
-    yield (piece.number, value) if _is_unicode(piece.text) else BadLine(piece.number, f"not {encoding.name}")
+    yield (piece.number, value) if is_unicode(piece.text) else BadLine(piece.number, f"not {encoding.name}")
 
 
 class _Cutter:
@@ -373,11 +374,3 @@ def chunks(source: Source, encoding: Encoding) -> Iterator[str]:
     text = io.TextIOWrapper(stream, encoding.name, errors=errors, newline="")
     while chunk := text.read(_CHUNK_CHARS):
         yield chunk
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

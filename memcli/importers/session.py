@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from memcli.importers.format import ReadOptions
-from memcli.importers.records import records
+from memcli.importers.messages import PIECE_CHARS, PIECE_MESSAGES, time_notice
+from memcli.importers.records import parse_line, records
 from memcli.importers.source import Source
-from memcli.types import BadLine, Conversation, Item, Message, Millis, Notice
+from memcli.types import BadLine, Conversation, Item, Message, Millis
 
 Node = TypeVar("Node", str, int)
 
-_PIECE_MESSAGES = 500
-_PIECE_CHARS = 1 << 20
 _TITLE_CHARS = 60
 
 
@@ -41,6 +40,12 @@ def mappings_at(record: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def object_in(value: object) -> Mapping[str, Any]:
+    """The value itself, or what it holds as JSON text; an empty object where that is no object."""
+    values = parse_line(value)[0] if isinstance(value, str) else [value]
+    return values[0] if values and isinstance(values[0], dict) else {}
+
+
 def in_pieces(items: Iterable[Item]) -> Iterator[Item]:
     """The items, conversations that hold a message in pieces, and how many messages have no time."""
     untimed = 0
@@ -51,7 +56,7 @@ def in_pieces(items: Iterable[Item]) -> Iterator[Item]:
         held: list[Message] = []
         chars = 0
         for message in conversation.messages:
-            if len(held) >= _PIECE_MESSAGES or chars >= _PIECE_CHARS:
+            if len(held) >= PIECE_MESSAGES or chars >= PIECE_CHARS:
                 yield replace(conversation, messages=held)
                 held, chars = [], 0
             held.append(message)
@@ -59,8 +64,7 @@ def in_pieces(items: Iterable[Item]) -> Iterator[Item]:
             untimed += message.at is None
         if held:
             yield replace(conversation, messages=held)
-    if untimed:
-        yield Notice(f"{untimed} {'record has' if untimed == 1 else 'records have'} no readable time")
+    yield from time_notice(untimed)
 
 
 def dated_from(start: Millis | None, messages: Iterable[Message]) -> Iterator[Message]:

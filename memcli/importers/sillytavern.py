@@ -8,7 +8,7 @@ from typing import Any
 
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import text_at
+from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -69,9 +69,8 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         if record.get("is_user") is True
         else "assistant"
     )
-    meta: dict[str, Any] = {"model": model} if (model := text_at(extra, ("model",))) else {}
-    if picture and not picture.startswith("data:"):
-        meta["attachments"] = [picture]
+    names = [picture] if picture and not picture.startswith("data:") else []
+    meta = meta_with(model=text_at(extra, ("model",)), attachments=names)
     return Message(role, text, text_at(record, ("name",)), _time_of(record, "send_date", options), meta=meta)
 
 

@@ -13,7 +13,7 @@ from memcli.errors import UsageError
 from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said, text_at
+from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -80,7 +80,7 @@ def _message_of(record: Mapping[str, Any], workspace: _Workspace, options: ReadO
     author_id = text_at(record, ("user", "bot_id"))
     name = workspace.users.get(author_id or "") or _author_of(record) or author_id
     stamp = text_at(record, ("ts",))
-    meta: dict[str, Any] = {"attachments": files} if files else {}
+    meta = meta_with(attachments=files)
     if isinstance(record.get("thread_ts"), str) and record["thread_ts"] != stamp:
         meta["thread"] = record["thread_ts"]
     return Message(role_of(options, name, author_id), text, name, parse_file_time(stamp), stamp, meta)

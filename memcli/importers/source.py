@@ -125,6 +125,10 @@ class Source:
             self._head = self._unread = head
         return self._head
 
+    def begins_with(self, *signs: bytes) -> bool:
+        """Whether the text begins with one of the signs, after a byte order mark and blanks."""
+        return self.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(signs)
+
     def stream(self) -> io.BufferedReader:
         """All the bytes, from the first. What cannot be read is the end of it; `damage` says why."""
         self.head()

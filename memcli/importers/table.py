@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from memcli.errors import UsageError
-from memcli.importers.encoding import Encoding, byte_lines, clean, encoding_of
+from memcli.importers.encoding import Encoding, byte_lines, encoding_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import (
@@ -28,6 +28,7 @@ from memcli.importers.messages import (
     without_repeats,
 )
 from memcli.importers.source import Source
+from memcli.text import clean
 from memcli.types import BadLine, Document, Item, Skip
 
 NAME = "csv"
@@ -121,7 +122,7 @@ def _delimiter(text: str) -> str:
 
 
 def _lines(source: Source, encoding: Encoding) -> Iterator[str]:
-    codec = "utf-8" if encoding.is_wide else encoding.name
+    codec = encoding.line_codec
     for number, line in enumerate(byte_lines(source, encoding), start=1):
         try:
             yield clean(line.decode(codec).replace("\r\n", "\n"))

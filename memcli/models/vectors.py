@@ -11,12 +11,6 @@ from memcli.errors import ModelError
 from memcli.types import Vector
 
 
-def clean(text: str) -> str:
-    """The text without NUL, which C cuts at, and lone surrogates, which no encoder takes; never empty."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
-    return whole.replace("\0", "") or " "
-
-
 def pieces(text: str, *, chars: int) -> list[str]:
     """The text in pieces of at most `chars` characters, cut after a space where there is one."""
     cut, start = [], 0

@@ -1,23 +1,31 @@
-"""Memories and their vectors in LanceDB: rows in, candidates and records out.
+"""Memories and their vectors in LanceDB: changes in, candidates and records out.
 
-One table holds the memories. A row is a passage of a memory: the first carries the whole record, the
-others of a long text only what searching and filtering need. Each embedder has a table of its own with
-the vector of each passage, so text is stored and found before any model is asked, and a new embedder's
-vectors grow beside the old ones. The side store says which tables are in use.
+One table holds the memories, a row a passage. Each embedder has a table of its own with the vector of
+each passage, so text is stored and found before any model is asked, and a new embedder's vectors grow
+beside the old ones. The side store says which tables are in use.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import NothingMatchedError, StoreError, UsageError
-from memcli.passages import date_words, folded, passages
+from memcli.passages import folded
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
+from memcli.store.rows import (
+    RECORD_COLUMNS,
+    key_id,
+    schema,
+    to_record,
+    to_rows,
+    to_table,
+    to_vector_table,
+    vector_schema,
+)
 from memcli.store.side import Side, State
+from memcli.store.where import both, is_narrow, one_of, where
 from memcli.times import Span
 from memcli.types import Candidate, Change, Filters, Millis, Origin, Record, Vector
 
@@ -25,11 +33,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-
-_LISTS = ("topics", "audience", "supersedes", "derived_from")
-_TEXTS = ("kind", "priority", "project", "role", "name", "source", "source_id", "session_id", "superseded_by")
-_NUMBERS = ("position", "created_at", "updated_at", "valid_from", "valid_to", "expires_at")
-_FLAGS = ("private", "retired")
 
 # English stems plus Chinese, Japanese and Thai words; then what it misses (a word inside a word,
 # "2.3.1", "C++", a Korean noun with its particle) by pairs of characters.
@@ -39,7 +42,6 @@ INDEXES: dict[str, FTS] = {
         base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False, remove_stop_words=False
     ),
 }
-_RECORD_COLUMNS = ("id", "ordinal", "chunks", "text", "meta", *_TEXTS, *_LISTS, *_NUMBERS, *_FLAGS)
 _ORDER = (("created_at", True), ("session_id", True), ("position", True), ("id", True))
 
 # With so few memories left by the filters, the dense list is asked of these alone.
@@ -50,189 +52,6 @@ _WORD_CHARS = 8_000
 _PART_CHARS = 3
 _GRAM_CHARS = 1_000
 _IDS_AT_ONCE = 2_000
-
-
-@cache
-def schema() -> pa.Schema:
-    """The columns of the table of memories."""
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            pa.field("key", pa.string(), nullable=False),
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("ordinal", pa.int32(), nullable=False),
-            pa.field("chunks", pa.int32()),
-            pa.field("start", pa.int64()),
-            pa.field("end", pa.int64()),
-            pa.field("text", pa.string()),
-            pa.field("words", pa.string()),
-            pa.field("grams", pa.string()),
-            pa.field("meta", pa.string()),
-            *(pa.field(name, pa.string()) for name in _TEXTS),
-            *(pa.field(name, pa.list_(pa.string())) for name in _LISTS),
-            *(pa.field(name, pa.int64()) for name in _NUMBERS),
-            *(pa.field(name, pa.bool_()) for name in _FLAGS),
-            pa.field("origin_place", pa.string()),
-            pa.field("origin_said", pa.string()),
-        ]
-    )
-
-
-@cache
-def vector_schema(dim: int) -> pa.Schema:
-    """The columns of a table of vectors."""
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            pa.field("key", pa.string(), nullable=False),
-            pa.field("vector", pa.list_(pa.float32(), dim), nullable=False),
-        ]
-    )
-
-
-# --- records and rows -----------------------------------------------------------------------------
-
-
-def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
-    """The rows of one memory, one a passage; `key` is the id, then id/1, id/2, …"""
-    parts = passages(record.text)
-    shared: dict[str, Any] = {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS, *_FLAGS)}
-    # Null and not empty: an empty list is stored as one and then asks for a second condition.
-    shared |= {name: list(getattr(record, name)) or None for name in _LISTS}
-    said_when = "" if record.created_at is None else date_words(record.created_at)
-    said_by = f"{record.name}: " if record.name else ""
-    for part in parts:
-        passage = record.text[part.start : part.end]
-        first = part.ordinal == 0
-        yield shared | {
-            "key": record.id if first else f"{record.id}/{part.ordinal}",
-            "id": record.id,
-            "ordinal": part.ordinal,
-            "chunks": len(parts),
-            "start": part.start,
-            "end": part.end,
-            "text": record.text if first else None,
-            "words": f"{said_by}{passage}\n{said_when}",
-            "grams": folded(passage),
-            "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
-            "origin_place": origin.place if first and origin else None,
-            "origin_said": origin.said if first and origin else None,
-        }
-
-
-def to_record(row: Mapping[str, Any]) -> Record:
-    """The memory that its first row holds."""
-    values: dict[str, Any] = {name: row[name] for name in ("id", "text", *_TEXTS, *_NUMBERS, *_FLAGS)}
-    values |= {name: tuple(row[name] or ()) for name in _LISTS}
-    return Record(**values, meta=json.loads(row["meta"]) if row["meta"] else {})
-
-
-def to_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows in the schema of the table of memories."""
-    import pyarrow as pa
-
-    names = schema().names
-    return pa.table({name: [row[name] for row in rows] for name in names}, schema=schema())
-
-
-def key_id(key: str) -> str:
-    """The memory that an index row belongs to."""
-    return key.split("/", 1)[0]
-
-
-# --- filters --------------------------------------------------------------------------------------
-
-
-def _one_of(column: str, values: Iterable[str]) -> str:
-    return f"{column} IN ({', '.join(quoted(value) for value in values)})"
-
-
-def _holds_any(column: str, values: Iterable[str]) -> str:
-    return f"array_has_any({column}, [{', '.join(quoted(value) for value in values)}])"
-
-
-def _hidden(filters: Filters, now: Millis) -> Iterator[str]:
-    if not filters.with_hidden:
-        yield "retired = false"
-        yield f"(expires_at IS NULL OR expires_at > {now})"
-
-
-def _labels(filters: Filters) -> Iterator[str]:
-    if filters.kinds:
-        yield _one_of("kind", filters.kinds)
-    if filters.topics:
-        yield _holds_any("topics", filters.topics)
-    if filters.project is not None:
-        same = f"project = {quoted(filters.project)}"
-        yield same if filters.project_only else f"(project IS NULL OR {same})"
-    if filters.agent is not None:
-        yield f"(audience IS NULL OR {_holds_any('audience', [filters.agent])})"
-
-
-def _sources(filters: Filters) -> Iterator[str]:
-    if filters.role is not None:
-        yield f"role = {quoted(filters.role)}"
-    if filters.source is not None:
-        yield _one_of("source", (filters.source, f"import:{filters.source}"))
-    if filters.source_ids:
-        yield _one_of("source_id", filters.source_ids)
-    if filters.session is not None:
-        yield f"session_id = {quoted(filters.session)}"
-
-
-def _times(filters: Filters) -> Iterator[str]:
-    if filters.since is not None:
-        yield f"created_at >= {filters.since}"
-    if filters.until is not None:
-        yield f"created_at <= {filters.until}"
-    if filters.before is not None:
-        yield f"created_at < {filters.before}"
-    if filters.as_of is not None:
-        yield f"coalesce(valid_from, created_at) <= {filters.as_of}"
-        yield f"(valid_to IS NULL OR valid_to > {filters.as_of})"
-    if filters.current:
-        yield "superseded_by IS NULL"
-
-
-def where(filters: Filters, *, now: Millis, erasing: Iterable[str] = ()) -> str | None:
-    """The SQL condition of a reading; None when everything matches. No value enters it unquoted."""
-    conditions = [*_hidden(filters, now), *_labels(filters), *_sources(filters), *_times(filters)]
-    if gone := sorted(erasing):
-        conditions.append(f"NOT {_one_of('id', gone)}")
-    return " AND ".join(conditions) or None
-
-
-def _both(*conditions: str | None) -> str | None:
-    return " AND ".join(f"({condition})" for condition in conditions if condition) or None
-
-
-def _is_narrow(filters: Filters) -> bool:
-    """Whether the filters ask for more than what is hidden from everyone."""
-    return replace(filters, current=False, with_hidden=False) != Filters()
-
-
-def _shortened(text: str, *, chars: int) -> str:
-    """A question as it is, or of a very long one its distinct words, as many as fit."""
-    return text if len(text) <= chars else " ".join(dict.fromkeys(text.split()))[:chars]
-
-
-def _gram_text(text: str) -> str:
-    """What of a question the pairs of characters are asked for.
-
-    Pairs of Latin letters match nearly every text; they are worth their time for what word indexes
-    miss: scripts without spaces, digits, and words joined by signs.
-    """
-    kept = [
-        word
-        for word in folded(text).split()
-        if not word.isascii() or any(not char.isalpha() for char in word.strip(".,;:!?\"'()[]"))
-    ]
-    return " ".join(kept)
-
-
-# --- the store ------------------------------------------------------------------------------------
 
 
 class LanceStore:
@@ -290,13 +109,16 @@ class LanceStore:
 
     # --- reading ----------------------------------------------------------------------------------
 
+    def _first_rows(self, filters: Filters, now: Millis, extra: str | None = None) -> str | None:
+        """The condition of one row for each memory that matches: the one that holds it whole."""
+        return both("ordinal = 0", where(filters, now=now, erasing=self._state.erasing), extra)
+
     def count(self, filters: Filters, *, now: Millis) -> int:
         """How many memories match."""
 
         def read() -> int:
             table = self._memories()
-            condition = _both("ordinal = 0", where(filters, now=now, erasing=self._state.erasing))
-            return table.count(condition) if table else 0
+            return table.count(self._first_rows(filters, now)) if table else 0
 
         return self._reading(read)
 
@@ -315,10 +137,10 @@ class LanceStore:
             table = self._memories()
             if table is None:
                 return iter(())
-            condition = _both("ordinal = 0", where(filters, now=now, erasing=self._state.erasing), extra)
-            batches = table.scan(_RECORD_COLUMNS, where=condition, order=order, limit=limit)
-            first = next(batches, None)
-            return iter(()) if first is None else _chain(first, batches)
+            condition = self._first_rows(filters, now, extra)
+            batches = table.scan(RECORD_COLUMNS, where=condition, order=order, limit=limit)
+            # The first is fetched here, where a table that has been replaced is opened again.
+            return chain(list(islice(batches, 1)), batches)
 
         for batch in self._reading(start):
             for row in batch.to_pylist():
@@ -327,23 +149,19 @@ class LanceStore:
     def tally(self, columns: Sequence[str], *, now: Millis) -> Iterator[dict[str, Any]]:
         """The named columns of every memory, for counting."""
 
-        def start() -> Iterator[pa.RecordBatch]:
+        def read() -> list[pa.RecordBatch]:
             table = self._memories()
-            if table is None:
-                return iter(())
-            everything = Filters(with_hidden=True)
-            condition = _both("ordinal = 0", where(everything, now=now, erasing=self._state.erasing))
-            return iter(list(table.scan(columns, where=condition)))
+            condition = self._first_rows(Filters(with_hidden=True), now)
+            return list(table.scan(columns, where=condition)) if table else []
 
-        for batch in self._reading(start):
+        for batch in self._reading(read):
             yield from batch.to_pylist()
 
     def get(self, ids: Sequence[str], *, now: Millis) -> list[Record]:
         """The memories of these whole ids, hidden ones too, in that order; missing ones are left out."""
         found: dict[str, Record] = {}
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            some = ids[start : start + _IDS_AT_ONCE]
-            for record in self.scan(Filters(with_hidden=True), now=now, order=(), extra=_one_of("id", some)):
+        for some in _in_parts(ids):
+            for record in self.scan(Filters(with_hidden=True), now=now, order=(), extra=one_of("id", some)):
                 found[record.id] = record
         return [found[id_] for id_ in ids if id_ in found]
 
@@ -380,6 +198,17 @@ class LanceStore:
             )
         return matching[0]
 
+    def newest(self, id_: str, *, now: Millis) -> Record | None:
+        """The memory that stands in the place of this one now; itself where nothing has replaced it."""
+        passed: set[str] = set()
+        following = self.get([id_], now=now)
+        newest = None
+        while following and following[0].id not in passed:
+            newest = following[0]
+            passed.add(newest.id)
+            following = self.get([newest.superseded_by], now=now) if newest.superseded_by else []
+        return newest
+
     def known(self, origins: Sequence[Origin]) -> dict[str, str]:
         """Which of these origins are stored: origin hash → memory id."""
         places = [origin.place for origin in origins if origin.place]
@@ -391,9 +220,8 @@ class LanceStore:
             if table is None:
                 return found
             for column, values in (("origin_place", places), ("origin_said", saids)):
-                for start in range(0, len(values), _IDS_AT_ONCE):
-                    condition = _one_of(column, values[start : start + _IDS_AT_ONCE])
-                    for batch in table.scan([column, "id"], where=condition):
+                for some in _in_parts(values):
+                    for batch in table.scan([column, "id"], where=one_of(column, some)):
                         found.update((row[column], row["id"]) for row in batch.to_pylist())
             return found
 
@@ -410,8 +238,8 @@ class LanceStore:
         found: dict[str, Origin] = {}
         if table is None:
             return found
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            condition = _both("ordinal = 0", _one_of("id", ids[start : start + _IDS_AT_ONCE]))
+        for some in _in_parts(ids):
+            condition = both("ordinal = 0", one_of("id", some))
             for batch in table.scan(["id", "origin_place", "origin_said"], where=condition):
                 for row in batch.to_pylist():
                     found[row["id"]] = Origin(place=row["origin_place"], said=row["origin_said"])
@@ -465,7 +293,7 @@ class LanceStore:
 
         asked = pa.array(vector, pa.float32())
         only = None
-        if _is_narrow(filters):
+        if is_narrow(filters):
             keys = [
                 key
                 for batch in table.scan(["key"], where=condition, limit=_NARROW + 1)
@@ -496,7 +324,7 @@ class LanceStore:
         self._drop_stale_vectors(updates)
         kept = self.origins(ids)
         rows += [row for change in updates for row in to_rows(change.record, kept.get(change.record.id))]
-        table.upsert(to_table(rows), key="key", replaces=_one_of("id", ids))
+        table.upsert(to_table(rows), key="key", replaces=one_of("id", ids))
 
     def _create(self) -> Table:
         name = f"memories_{self._writable_side().next_number()}"
@@ -520,10 +348,10 @@ class LanceStore:
             return
         # Another process may be embedding the old text: it looks whether anything has changed meanwhile.
         self._writable_side().note_change()
-        keys = _keys(table, _one_of("id", ids))
+        keys = _keys(table, one_of("id", ids))
         for name in self._state.vectors.values():
             if keys:
-                self.table(name).delete(_one_of("key", keys))
+                self.table(name).delete(one_of("key", keys))
 
     # --- vectors ----------------------------------------------------------------------------------
 
@@ -556,7 +384,7 @@ class LanceStore:
 
         `private`: those of private memories too.
         """
-        condition = _both(None if private else "private = false", _one_of("id", of) if of else None)
+        condition = both(None if private else "private = false", one_of("id", of) if of else None)
 
         def read() -> list[str]:
             table, vectors = self._memories(), self._vectors(embedder)
@@ -593,21 +421,14 @@ class LanceStore:
 
     def add_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
         """Store the vectors of passages, in one commit; one that has a vector keeps it."""
-        import pyarrow as pa
-
         table = self._vectors(embedder)
         if table is None or not vectors:
             return
         # Two processes may have embedded the same passages at the same time.
-        stored = set(_keys(table, _one_of("key", vectors)))
+        stored = set(_keys(table, one_of("key", vectors)))
         new = {key: vector for key, vector in vectors.items() if key not in stored}
-        if not new:
-            return
-        flat = pa.array([x for vector in new.values() for x in vector], pa.float32())
-        dim = len(next(iter(new.values())))
-        lists = pa.FixedSizeListArray.from_arrays(flat, dim)
-        rows = pa.Table.from_arrays([pa.array(list(new), pa.string()), lists], schema=vector_schema(dim))
-        table.add(rows)
+        if new:
+            table.add(to_vector_table(new))
 
     # --- upkeep -----------------------------------------------------------------------------------
 
@@ -657,9 +478,9 @@ def build_indexes(table: Table) -> None:
         table.index(column, config)
 
 
-def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest
+def _in_parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The values, as many at a time as one condition may name."""
+    return (values[start : start + _IDS_AT_ONCE] for start in range(0, len(values), _IDS_AT_ONCE))
 
 
 def _keys(table: Table, condition: str | None) -> list[str]:
@@ -671,11 +492,29 @@ def _fetch(
 ) -> dict[str, dict[str, Any]]:
     """The rows of these keys that match."""
     found: dict[str, dict[str, Any]] = {}
-    for start in range(0, len(keys), _IDS_AT_ONCE):
-        some = _both(_one_of("key", keys[start : start + _IDS_AT_ONCE]), condition)
-        for batch in table.scan(columns, where=some):
+    for some in _in_parts(keys):
+        for batch in table.scan(columns, where=both(one_of("key", some), condition)):
             found.update((row["key"], row) for row in batch.to_pylist())
     return found
+
+
+def _shortened(text: str, *, chars: int) -> str:
+    """A question as it is, or of a very long one its distinct words, as many as fit."""
+    return text if len(text) <= chars else " ".join(dict.fromkeys(text.split()))[:chars]
+
+
+def _gram_text(text: str) -> str:
+    """What of a question the pairs of characters are asked for.
+
+    Pairs of Latin letters match nearly every text; they are worth their time for what word indexes
+    miss: scripts without spaces, digits, and words joined by signs.
+    """
+    kept = [
+        word
+        for word in folded(text).split()
+        if not word.isascii() or any(not char.isalpha() for char in word.strip(".,;:!?\"'()[]"))
+    ]
+    return " ".join(kept)
 
 
 def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: int) -> dict[str, float]:
@@ -712,7 +551,7 @@ def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, 
     then = " OR ".join(f"created_at BETWEEN {span.start} AND {span.end}" for span in times)
     keys = [
         key
-        for batch in table.scan(["key"], where=_both(condition, then), limit=limit + 1)
+        for batch in table.scan(["key"], where=both(condition, then), limit=limit + 1)
         for key in batch.column(0).to_pylist()
     ]
     return keys if len(keys) <= limit else []
@@ -721,7 +560,7 @@ def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, 
 def _nearest(table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit: int) -> dict[str, float]:
     if only is not None and not only:
         return {}
-    condition = None if only is None else _one_of("key", only)
+    condition = None if only is None else one_of("key", only)
     rows = run(table.nearest(asked, columns=["key"], limit=limit, where=condition))
     return {row["key"]: 1.0 - row["_distance"] for row in rows}
 
@@ -733,7 +572,7 @@ def _candidates(
     cosines: Mapping[str, float],
     condition: str | None,
 ) -> list[Candidate]:
-    columns = ("key", "start", "end", *_RECORD_COLUMNS)
+    columns = ("key", "start", "end", *RECORD_COLUMNS)
     rows = _fetch(table, sorted({*keys, *(key_id(key) for key in keys)}), columns, condition)
     records = {key: to_record(row) for key, row in rows.items() if row["ordinal"] == 0}
     # What replaced one of them may share no word with the question and belongs above it all the same.

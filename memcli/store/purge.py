@@ -14,9 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli.store.engine import Table, quoted
-from memcli.store.lance import INDEXES, LanceStore, build_indexes, key_id, schema, to_rows, to_table
+from memcli.passages import terms
+from memcli.store.engine import Table, run
+from memcli.store.lance import INDEXES, LanceStore, build_indexes
+from memcli.store.rows import key_id, schema, to_rows, to_table
 from memcli.store.side import Side
+from memcli.store.where import holds_any, one_of
 from memcli.types import Filters, Millis, Proof, Record
 
 if TYPE_CHECKING:
@@ -73,10 +76,13 @@ def _without_pointers(store: LanceStore, gone: frozenset[str], *, now: Millis) -
     """The memories that point to an erased one, as they are without the pointer."""
     if not gone:
         return []
-    ids = ", ".join(quoted(id_) for id_ in sorted(gone))
+    ids = sorted(gone)
     pointing = " OR ".join(
-        [f"superseded_by IN ({ids})"]
-        + [f"array_has_any({column}, [{ids}])" for column in ("supersedes", "derived_from")]
+        [
+            one_of("superseded_by", ids),
+            holds_any("supersedes", ids),
+            holds_any("derived_from", ids),
+        ]
     )
     records = store.scan(Filters(with_hidden=True), now=now, order=(), extra=pointing)
     return [_unpointed(record, gone) for record in records]
@@ -259,9 +265,6 @@ def _ask_indexes(
     table: Table, forgotten: Sequence[Record], store: LanceStore, *, now: Millis
 ) -> tuple[int, int]:
     """Ask both indexes for the words that only the forgotten texts held: (asked, found)."""
-    from memcli.passages import terms
-    from memcli.store.engine import run
-
     words = {word for record in forgotten for word in terms(record.text)}
     for record in store.scan(Filters(with_hidden=True), now=now, order=()):
         if not words:
@@ -269,7 +272,7 @@ def _ask_indexes(
         words -= set(terms(f"{record.name or ''} {record.text}"))
     # A word counts as found only when the row it leads to is a forgotten one: an index may stem
     # or split words otherwise than we do, and then leads to a living memory.
-    theirs = f"id IN ({', '.join(quoted(record.id) for record in forgotten)})"
+    theirs = one_of("id", (record.id for record in forgotten))
     asked = sorted(words)
     found = 0
     for start in range(0, len(asked), _WORDS_AT_ONCE):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.errors import UsageError
-from memcli.importers.encoding import MAX_TEXT_BYTES, byte_lines, clean, encoding_of, read_text
+from memcli.importers.encoding import MAX_TEXT_BYTES, byte_lines, encoding_of, read_text
 from memcli.importers.source import Source
 from memcli.types import Document
 
@@ -13,33 +13,6 @@ from .reading import items_of, source_of, texts_in
 
 CHINESE = "周末想去爬山，天气预报说会下雨吗？\n周六多云，周日有小雨，建议周六去。\n"
 LATIN = "Größe, Äpfel und schöne Grüße aus Österreich. Außerdem müssen wir früher anfangen.\n"
-
-
-@pytest.mark.parametrize(
-    ("given", "cleaned"),
-    [
-        ("plain é 漢 😀 \u2028 \x85 \ufeff", "plain é 漢 😀 \u2028 \x85 \ufeff"),
-        ("a\ud83db", "a\ufffdb"),
-        ("a\ude00b\ud83d", "a\ufffdb\ufffd"),
-        ("\ud83d\ude00", "😀"),
-        ("\ude00\ud83d", "\ufffd\ufffd"),
-        ("a\0b", "a\ufffdb"),
-    ],
-)
-def test_only_what_cannot_be_stored_is_replaced(given: str, cleaned: str) -> None:
-    assert clean(given) == cleaned
-
-
-@given(st.text(st.characters()))
-def test_cleaned_text_can_always_be_stored(text: str) -> None:
-    cleaned = clean(text)
-    assert cleaned.encode().decode() == cleaned
-    assert "\0" not in cleaned
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
-def test_storable_text_is_kept_code_point_for_code_point(text: str) -> None:
-    assert clean(text) == text
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])

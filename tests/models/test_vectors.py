@@ -9,34 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.errors import ModelError
-from memcli.models.vectors import clean, embed_pieces, mean, pieces, unit
+from memcli.models.vectors import embed_pieces, mean, pieces, unit
 from memcli.types import Vector
 
-ANY_TEXT = st.text(st.characters())
 
-
-@given(ANY_TEXT)
-def test_a_clean_text_can_be_encoded_and_is_not_empty(text: str) -> None:
-    assert clean(text).encode()
-    assert "\0" not in clean(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "cleaned"),
-    [
-        ("tea", "tea"),
-        ("a\0b", "ab"),
-        ("a\ud800b", "ab"),
-        ("\udc00\0", " "),
-        ("\ud83c\udf75", "🍵"),  # a pair that a careless JSON reader left in two
-        ("", " "),
-    ],
-)
-def test_only_what_an_engine_cannot_take_is_dropped(text: str, cleaned: str) -> None:
-    assert clean(text) == cleaned
-
-
-@given(ANY_TEXT, st.integers(1, 20))
+@given(st.text(st.characters()), st.integers(1, 20))
 def test_pieces_are_short_and_make_up_the_text(text: str, chars: int) -> None:
     cut = pieces(text, chars=chars)
     assert "".join(cut) == text

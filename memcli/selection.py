@@ -1,0 +1,75 @@
+"""What a selection takes: the memories that forget is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memcli.about import Subject, names
+from memcli.errors import UsageError
+from memcli.store.lance import LanceStore
+from memcli.store.where import contains
+from memcli.types import Filters, Millis, Record, Selection
+
+
+def chosen_by(
+    selection: Selection, subject: Subject | None, store: LanceStore, *, now: Millis
+) -> Sequence[Record]:
+    """The memories of these ids, or all that match; hidden ones too.
+
+    Args:
+        selection: what was asked for.
+        subject: what its query asks about; None without one.
+        store: where to look.
+        now: the clock.
+
+    Raises:
+        UsageError: nothing is selected, an id is ambiguous, or a source id is found in several places.
+        NothingMatchedError: no memory has one of the ids.
+    """
+    if selection.ids:
+        found = [store.resolve(id_, now=now) for id_ in selection.ids]
+        return list({record.id: record for record in found}.values())
+    filters = to_filters(selection)
+    is_narrowed = replace(filters, project_only=False) != Filters(with_hidden=True)
+    if not (is_narrowed or subject or selection.match or selection.everything):
+        raise UsageError("nothing is selected to forget", "name ids, a selection, or --all")
+    extra = None if selection.match is None else contains("text", selection.match)
+    records = [
+        record
+        for record in store.scan(filters, now=now, extra=extra)
+        if subject is None or names(subject, record.text)
+    ]
+    if selection.source_ids:
+        _refuse_ambiguous(records, selection)
+    return records
+
+
+def to_filters(selection: Selection) -> Filters:
+    """What a selection narrows by labels, sources and time."""
+    return Filters(
+        topics=selection.topics,
+        project=selection.project,
+        project_only=True,
+        source=selection.source,
+        source_ids=selection.source_ids,
+        session=selection.session,
+        before=selection.before,
+        with_hidden=True,
+    )
+
+
+def _refuse_ambiguous(records: Sequence[Record], selection: Selection) -> None:
+    """The same id in two conversations is two messages: the person has to say which."""
+    places: dict[str, set[tuple[str, str | None]]] = {}
+    for record in records:
+        places.setdefault(record.source_id or "", set()).add((record.source, record.session_id))
+    for source_id, found in places.items():
+        if len(found) > 1 and not (selection.session or selection.source):
+            listed = "; ".join(
+                f"--source {source} --session {session}" for source, session in sorted(found, key=str)
+            )
+            raise UsageError(
+                f"the source id {source_id!r} is found in several places: {listed}",
+                "narrow it with --session or --source",
+            )

@@ -1,0 +1,122 @@
+"""Memories to rows and back: the columns of the two kinds of tables.
+
+A row is a passage of a memory: the first carries the whole record, the others of a long text only what
+searching and filtering need. The vector of a passage stands under its key in a table of its embedder's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from memcli.passages import date_words, folded, passages
+from memcli.types import Origin, Record, Vector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LISTS = ("topics", "audience", "supersedes", "derived_from")
+_TEXTS = ("kind", "priority", "project", "role", "name", "source", "source_id", "session_id", "superseded_by")
+_NUMBERS = ("position", "created_at", "updated_at", "valid_from", "valid_to", "expires_at")
+_FLAGS = ("private", "retired")
+RECORD_COLUMNS = ("id", "ordinal", "chunks", "text", "meta", *_TEXTS, *_LISTS, *_NUMBERS, *_FLAGS)
+"""What `to_record` reads of a first row."""
+
+
+@cache
+def schema() -> pa.Schema:
+    """The columns of the table of memories."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("key", pa.string(), nullable=False),
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("ordinal", pa.int32(), nullable=False),
+            pa.field("chunks", pa.int32()),
+            pa.field("start", pa.int64()),
+            pa.field("end", pa.int64()),
+            pa.field("text", pa.string()),
+            pa.field("words", pa.string()),
+            pa.field("grams", pa.string()),
+            pa.field("meta", pa.string()),
+            *(pa.field(name, pa.string()) for name in _TEXTS),
+            *(pa.field(name, pa.list_(pa.string())) for name in _LISTS),
+            *(pa.field(name, pa.int64()) for name in _NUMBERS),
+            *(pa.field(name, pa.bool_()) for name in _FLAGS),
+            pa.field("origin_place", pa.string()),
+            pa.field("origin_said", pa.string()),
+        ]
+    )
+
+
+@cache
+def vector_schema(dim: int) -> pa.Schema:
+    """The columns of a table of vectors."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("key", pa.string(), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dim), nullable=False),
+        ]
+    )
+
+
+def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
+    """The rows of one memory, one a passage; `key` is the id, then id/1, id/2, …"""
+    parts = passages(record.text)
+    shared: dict[str, Any] = {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS, *_FLAGS)}
+    # Null and not empty: an empty list is stored as one and then asks for a second condition.
+    shared |= {name: list(getattr(record, name)) or None for name in _LISTS}
+    said_when = "" if record.created_at is None else date_words(record.created_at)
+    said_by = f"{record.name}: " if record.name else ""
+    for part in parts:
+        passage = record.text[part.start : part.end]
+        first = part.ordinal == 0
+        yield shared | {
+            "key": record.id if first else f"{record.id}/{part.ordinal}",
+            "id": record.id,
+            "ordinal": part.ordinal,
+            "chunks": len(parts),
+            "start": part.start,
+            "end": part.end,
+            "text": record.text if first else None,
+            "words": f"{said_by}{passage}\n{said_when}",
+            "grams": folded(passage),
+            "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
+            "origin_place": origin.place if first and origin else None,
+            "origin_said": origin.said if first and origin else None,
+        }
+
+
+def to_record(row: Mapping[str, Any]) -> Record:
+    """The memory that its first row holds."""
+    values: dict[str, Any] = {name: row[name] for name in ("id", "text", *_TEXTS, *_NUMBERS, *_FLAGS)}
+    values |= {name: tuple(row[name] or ()) for name in _LISTS}
+    return Record(**values, meta=json.loads(row["meta"]) if row["meta"] else {})
+
+
+def to_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows in the schema of the table of memories."""
+    import pyarrow as pa
+
+    names = schema().names
+    return pa.table({name: [row[name] for row in rows] for name in names}, schema=schema())
+
+
+def to_vector_table(vectors: Mapping[str, Vector]) -> pa.Table:
+    """Vectors by their keys, at least one and all of one length, in the schema of a table of vectors."""
+    import pyarrow as pa
+
+    dim = len(next(iter(vectors.values())))
+    flat = pa.array([number for vector in vectors.values() for number in vector], pa.float32())
+    lists = pa.FixedSizeListArray.from_arrays(flat, dim)
+    return pa.Table.from_arrays([pa.array(list(vectors), pa.string()), lists], schema=vector_schema(dim))
+
+
+def key_id(key: str) -> str:
+    """The memory that an index row belongs to."""
+    return key.split("/", 1)[0]

@@ -1,0 +1,32 @@
+"""Text as it can be stored, and as it can be shown."""
+
+from __future__ import annotations
+
+import re
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+# C0 and C1 controls but tab and newline, and marks that turn the direction of text around.
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """The text as it can be stored: a lone surrogate and a NUL become U+FFFD, two halves are joined."""
+    if _UNSTORABLE.search(text) is None:
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text has no lone surrogates, which stand for bytes that were no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def neutral(text: str) -> str:
+    """The text as a terminal shows it and does not obey it: controls become U+FFFD."""
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)

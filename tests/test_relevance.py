@@ -1,0 +1,99 @@
+"""Nothing is told when nothing is relevant, and what is told answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+
+from memcli.rank import rank
+from memcli.relevance import relevant
+from memcli.types import Candidate
+from tests.test_rank import CANDIDATES, DAY, NOON, WORDS, ask, candidate, ids
+
+EVERYDAY = [
+    ("The lift was broken again, so I carried the shopping up.", 0.74),
+    ("My sister practises the cello every evening.", 0.73),
+    ("I found the old camping stove in the garage.", 0.75),
+    ("Octopus skin can change texture.", 0.72),
+    ("The ring road was closed by a marathon.", 0.74),
+    ("Invoice 17 was paid on 2 October.", 0.74),
+]
+
+
+def told(question: str, texts: Sequence[tuple[str, float | None]], *, k: int = 10) -> list[str]:
+    candidates = [candidate(text, cosine=cosine) for text, cosine in texts]
+    return ids(relevant(question, rank(question, candidates, k=k, total_rows=len(candidates)), candidates))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of Mongolia?",
+        "光合作用的公式是什么？",
+        "Hello!",
+        "Good evening",
+        "你好",
+        "谢谢",
+        "What is 17 times 2?",
+        "17+2",
+        "17乘以2等于多少",
+        "",
+        "???",
+    ],
+)
+@pytest.mark.parametrize("with_vectors", [True, False])
+def test_nothing_is_told_when_nothing_is_relevant(question: str, *, with_vectors: bool) -> None:
+    assert told(question, [(text, cosine if with_vectors else None) for text, cosine in EVERYDAY]) == []
+
+
+def test_only_what_is_relevant_is_told() -> None:
+    answer = "The spare key of the shed is under the third beehive."
+    assert told("Where is the spare key of the shed?", [*EVERYDAY, (answer, 0.88)]) == [answer]
+
+
+def test_words_alone_suffice_without_vectors() -> None:
+    answer = "The spare key of the shed is under the third beehive."
+    texts = [(text, None) for text, _ in EVERYDAY]
+    assert told("Where is the spare key of the shed?", [*texts, (answer, None)]) == [answer]
+
+
+def test_meaning_alone_suffices_across_languages() -> None:
+    assert told("What food am I allergic to?", [*EVERYDAY, ("我对花生过敏。", 0.80)]) == ["我对花生过敏。"]
+
+
+def test_only_memory_of_a_store_is_told_when_it_answers() -> None:
+    answer = "Our house alarm is made by Castellan."
+    assert told("Which make is my house alarm?", [(answer, 0.88)]) == [answer]
+    assert told("What is the capital of Mongolia?", [(answer, 0.70)]) == []
+
+
+def test_scale_of_the_cosines_does_not_matter() -> None:
+    wide = [(text, 3 * cosine - 2) for text, cosine in EVERYDAY]
+    assert told("What food am I allergic to?", [*wide, ("我对花生过敏。", 3 * 0.80 - 2)]) == [
+        "我对花生过敏。"
+    ]
+
+
+@pytest.mark.parametrize("question", ["141/92", "2026-10-02", "4111 1111 1111 1112"])
+def test_bare_number_is_no_sum(question: str) -> None:
+    answer = f"It says {question} here."
+    assert told(question, [*EVERYDAY, (answer, 0.85)]) == [answer]
+
+
+def test_what_was_replaced_is_not_told_and_its_successor_is() -> None:
+    old = candidate("I always drink coffee in the morning", created_at=NOON, role="user", cosine=0.85)
+    new = candidate("I have quit coffee.", created_at=NOON + DAY, role="user", cosine=0.75)
+    others = [candidate(text, cosine=cosine) for text, cosine in EVERYDAY]
+    question = "What do I drink in the morning?"
+    candidates = [old, new, *others]
+    hits = rank(question, candidates, k=10, total_rows=len(candidates))
+    assert ids(relevant(question, hits, candidates)) == [new.record.id]
+
+
+@given(WORDS.map(" ".join), CANDIDATES)
+def test_what_is_told_keeps_the_order_of_the_hits(question: str, candidates: list[Candidate]) -> None:
+    hits = ask(question, candidates)
+    kept = relevant(question, hits, candidates)
+    assert kept == [hit for hit in hits if hit in kept]
