@@ -49,13 +49,14 @@ def _main(argv: list[str]) -> int:
         return 0
     except OSError as error:
         _show_traceback(own)
-        full = StoreError(
-            f"standard output cannot be written ({error.strerror or error})",
-            "look at where it goes, and its disk",
+        what = "standard output" if error.filename is None else error.filename
+        disk = StoreError(
+            f"{what} cannot be read or written ({error.strerror or error})",
+            "look at its permissions and its disk",
         )
-        output.report_error(full, as_json=as_json)
+        output.report_error(disk, as_json=as_json)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return full.exit_code
+        return disk.exit_code
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a sentence
         _show_traceback(own)
         bug = MemcliError(

@@ -225,6 +225,25 @@ class _Taking:
         return tally.report(path, " + ".join(self.forms) or None)
 
 
+_COUNTS = ("conversations", "messages", "notes", "duplicates", "forgotten", "skipped")
+
+
+def counts_of(report: FileReport) -> dict[str, Any] | None:
+    """What reading the same file again would count, as JSON; None when there was something to say of it.
+
+    The counts hold no words: they stay when what the file held is forgotten.
+    """
+    if report.error or report.warnings or report.bad_lines or report.redacted:
+        return None
+    counts = {name: getattr(report, name) for name in _COUNTS} | {"format": report.format}
+    return counts | {"duplicates": report.added + report.duplicates}
+
+
+def report_again(path: str, counts: Mapping[str, Any]) -> FileReport:
+    """The report of a file that is known to the last byte, without reading it."""
+    return FileReport(path=path, **counts)
+
+
 def unread(path: Unreadable) -> FileReport:
     """The report of a path that cannot be read at all."""
     error = UsageError(f"{path.path} was left out: {path.why}", "look at the path and its permissions")

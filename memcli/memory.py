@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memcli import inject, lifecycle, rank, relevance, stats, timewords, vectors
+from memcli import __version__, inject, lifecycle, rank, relevance, stats, timewords, vectors
 from memcli.about import Subject, subject_of
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
 from memcli.models.pick import Picked, pick_embedder
@@ -47,7 +47,7 @@ from memcli.types import (
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from memcli.absorb import Intake
+    from memcli.absorb import Intake, Shelf
     from memcli.importers import Source
 
 # Candidates of each list that ranking looks at.
@@ -74,6 +74,12 @@ class Place:
     ollama_host: str | None = None
     embed_timeout_s: float = 60.0
     lock_timeout_s: float = 60.0
+
+    def directories(self) -> list[Path]:
+        """The directories on this machine that hold something of the user, none inside another."""
+        lance = Path(self.lance)
+        is_apart = "://" not in self.lance and not lance.is_relative_to(self.directory)
+        return [self.directory, lance] if is_apart else [self.directory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +171,7 @@ class Memory:
             return _remembered(changes, redacted, pending=0)
         with self.write() as (store, side):
             changes = _plan_remember(asked, store, now=now)
-            buried = [
-                value for change in changes if change.origin for value in lifecycle.hashes(change.origin)
-            ]
+            buried = _hashes(changes)
             if side.buried(buried):
                 side.lift_tombstones(buried)
             self._apply(store, side, changes, command="remember")
@@ -314,22 +318,12 @@ class Memory:
         plan: list[Change],
         progress: Callable[[int, int], None] | None,
     ) -> FileReport | None:
-        from memcli.absorb import Shelf, absorb_file
+        from memcli.absorb import absorb_file, counts_of, report_again
 
-        def note(changes: Sequence[Change]) -> None:
-            plan.extend(changes if intake.with_plan else ())
-            for change in changes:
-                hashes = lifecycle.hashes(change.origin) if change.origin else ()
-                planned.update(dict.fromkeys(hashes, change.record.id))
-
-        @contextmanager
-        def shelf() -> Iterator[Shelf]:
-            if intake.dry_run:
-                yield Shelf(self.read(), self.clock(), planned, note)
-                return
-            with self.write() as (store, side):
-                apply = partial(self._apply, store, side, command="import")
-                yield Shelf(store, self.clock(), {}, apply)
+        if counts := self._counts_of_read(source, intake):
+            return report_again(source.path, counts)
+        side = self._read_side()
+        buried = side.tombstones() if side else 0
 
         def tell(done: int, total: int | None) -> None:
             if progress and total:
@@ -342,14 +336,58 @@ class Memory:
             place=place,
             intake=intake,
             now=self.clock(),
-            shelf=shelf,
+            shelf=partial(self._shelf, intake, planned, plan),
             progress=tell,
         )
-        if report and report.added and place.cache_info().currsize and not intake.dry_run:
-            with self.write() as (store, side):
-                digest = lifecycle.keyed_hash(store.state.key, "file", source.fingerprint)
-                side.note_file(digest, place())
+        if report and not intake.dry_run:
+            asked_place = place() if report.added and place.cache_info().currsize else None
+            self._note_read(source, intake, place=asked_place, counts=counts_of(report), buried=buried)
         return report
+
+    @contextmanager
+    def _shelf(self, intake: Intake, planned: dict[str, str], plan: list[Change]) -> Iterator[Shelf]:
+        """The store as one batch of an import sees it; a dry run's plan goes to `planned` and `plan`."""
+        from memcli import absorb
+
+        def note(changes: Sequence[Change]) -> None:
+            plan.extend(changes if intake.with_plan else ())
+            for change in changes:
+                planned.update(dict.fromkeys(_hashes([change]), change.record.id))
+
+        if intake.dry_run:
+            yield absorb.Shelf(self.read(), self.clock(), planned, note)
+            return
+        with self.write() as (store, side):
+
+            def keep(changes: Sequence[Change]) -> None:
+                if intake.restore and changes:
+                    side.lift_tombstones(_hashes(changes))
+                self._apply(store, side, changes, command="import")
+
+            yield absorb.Shelf(store, self.clock(), {}, keep)
+
+    def _note_read(
+        self, source: Source, intake: Intake, *, place: str | None, counts: dict[str, Any] | None, buried: int
+    ) -> None:
+        """Remember a file that was read, so that it is known again when it has moved or not changed."""
+        if place is None and not (counts and source.size):
+            return
+        with self.write() as (store, side):
+            key = store.state.key
+            if place is not None:
+                side.note_file(lifecycle.keyed_hash(key, "file", source.fingerprint), place)
+            # Something forgotten meanwhile: the counts are no longer what a second reading would give.
+            if counts and source.size and side.tombstones() == buried:
+                side.note_read(_mark_of_read(key, source, intake), source.size, counts)
+
+    def _counts_of_read(self, source: Source, intake: Intake) -> dict[str, Any] | None:
+        """What a file gave that was read to its end the same way and has not changed since."""
+        side = self._read_side()
+        if side is None or not source.key or intake.dry_run or intake.restore:
+            return None
+        if not source.size or not side.may_be_read(source.size):
+            return None
+        return side.counts_of_read(_mark_of_read(side.state().key, source, intake))
 
     def _place_of(self, source: Source) -> str:
         """The conversation of a file's messages that name none: the file's own, wherever it lies now."""
@@ -463,7 +501,7 @@ class Memory:
                 purge.erase(store, side, records, at=self.clock())
             if not prove:
                 return None
-            return purge.prove(store, self.place.directory, records, now=self.clock())
+            return purge.prove(store, self.place.directories(), records, now=self.clock())
 
     def retire(self, plan: ForgetPlan) -> Sequence[Record]:
         """Hide what was planned and keep it as history."""
@@ -689,6 +727,16 @@ def _embedder_state(store: LanceStore) -> str:
     if store.state.embedder is None:
         return "none yet"
     return "changing" if len(store.state.vectors) > 1 else "ready"
+
+
+def _hashes(changes: Sequence[Change]) -> list[str]:
+    """The origins of what a plan is about."""
+    return [value for change in changes if change.origin for value in lifecycle.hashes(change.origin)]
+
+
+def _mark_of_read(key: bytes, source: Source, intake: Intake) -> str:
+    """What tells a file that was read: its bytes, its place, how it was asked for and who read it."""
+    return lifecycle.keyed_hash(key, "read", source.fingerprint, source.key, repr(intake), __version__)
 
 
 def _make_private(directory: Path) -> None:

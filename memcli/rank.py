@@ -56,7 +56,7 @@ takes over. Between people from every question (locomo 5 points); in a chat with
 where the question is about what it said (memorybank en and zh 1, across languages 2 points): there
 every user's turn follows one that ends in "anything else?" (memora loses 5)."""
 
-SESSION_WEIGHT = 0.5
+SESSION_WEIGHT = 0.6
 SESSION_TURNS = 3
 """Between people: the mean of the best three turns of the conversation that a turn is part of (locomo
 2 points, 3 of R@10; at 0.3 a point less). Off in a chat with an assistant, which goes from one thing

@@ -17,6 +17,9 @@ _AT_ONCE = 512
 # Passages handed to the embedder in one call; between two of them the clock is looked at.
 _A_CALL = 16
 
+# Under constant edits by others a step is in vain; after so many in a row what is left waits.
+_TRIES = 5
+
 Progress = Callable[[int, int], None]
 """Told (done, all) passages."""
 
@@ -57,8 +60,10 @@ def fill(
     """
     keys = stores.read().pending(embedder.name, private=embedder.local, of=of)
     total = len(keys)
-    while keys and (until is None or time.monotonic() < until):
+    tries = _TRIES
+    while keys and tries and (until is None or time.monotonic() < until):
         done = _embed(stores, embedder, keys[:_AT_ONCE], until=until, asked=asked)
+        tries = _TRIES if done else tries - 1
         keys = keys[done:]
         if progress:
             progress(total - len(keys), total)

@@ -342,3 +342,28 @@ def test_what_was_remembered_edited_and_imported_goes_there_and_back(fresh: Shar
     assert counts(fresh.json("import", "-", "--user", "b", input=once)["totals"]) == (6, 0, 0)
     assert fresh.here("export", "--user", "b").stdout == once
     assert counts(fresh.json("import", "chat.jsonl", "--user", "b")["totals"]) == (0, 3, 0)
+
+
+def test_a_file_that_was_read_to_its_end_is_counted_again_without_being_read(fresh: Shared) -> None:
+    first = fresh.json("import", "chat.jsonl")["files"][0]
+    again = fresh.json("import", "chat.jsonl")["files"][0]
+    assert again == first | {"added": 0, "duplicates": 3}
+    # Asked for otherwise it is read: what is left out differs.
+    assistant = fresh.json("import", "chat.jsonl", "--role", "assistant")["files"][0]
+    assert assistant["skipped"] == {"role": 3 - sum(assistant["messages"].values())}
+
+
+def test_a_file_of_which_something_was_forgotten_is_read_again(fresh: Shared) -> None:
+    fresh("import", "chat.jsonl")
+    fresh("import", "chat.jsonl")
+    fresh("forget", "--match", "Noted", "--yes")
+    assert counts(fresh.json("import", "chat.jsonl")["files"][0]) == (0, 2, 1)
+    fresh("import", "chat.jsonl", "--restore")
+    assert counts(fresh.json("import", "chat.jsonl")["files"][0]) == (0, 3, 0)
+
+
+def test_a_file_that_has_grown_is_read_again(fresh: Shared) -> None:
+    fresh("import", "chat.jsonl")
+    path = fresh.home / "chat.jsonl"
+    path.write_text(path.read_text("utf-8") + '{"role": "user", "content": "One more thing"}\n', "utf-8")
+    assert counts(fresh.json("import", "chat.jsonl")["files"][0]) == (1, 3, 0)

@@ -414,13 +414,6 @@ def test_export_is_json_lines_oldest_first(stored: Run) -> None:
     assert (done.returncode, texts(done.stdout), done.stderr) == (0, BOTH, "")
 
 
-def test_export_import_export_is_the_same_to_the_byte(stored: Run) -> None:
-    once = stored("export").stdout
-    again = {"MEMCLI_DATA_DIR": str(stored.home / "again"), "MEMCLI_NOW": "2027-01-01T00:00:00Z"}
-    assert stored("import", "-", input=once, env=again).returncode == 0
-    assert stored("export", env=again).stdout == once
-
-
 @pytest.mark.parametrize(
     ("options", "found"),
     [

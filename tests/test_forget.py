@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memcli.memory import Draft, open_memory
 from memcli.times import from_iso
-from memcli.types import Record
+from memcli.types import Record, Selection
 from tests.process import Shared, export_of, files_of
 
 
@@ -221,3 +222,17 @@ def test_one_text_among_many_ids_may_come_from_stdin(fresh: Shared) -> None:
 def test_a_store_that_was_never_made_has_nothing_to_forget(tmp_path: Path) -> None:
     assert Shared(tmp_path)("forget", "--all", "--yes").returncode == 1
     assert files_of(tmp_path) == {}
+
+
+def test_the_proof_reads_tables_that_are_kept_elsewhere(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "tables"
+    memory = open_memory(data_dir=tmp_path / "data", store=str(elsewhere), embedder="none")
+    memory.remember(Draft("Corin lives in flat 12 on Quayside Row"))
+    plan = memory.plan_forget(Selection(query="Corin"))
+    stray = elsewhere / "stray.bin"
+    stray.write_bytes(b"\0\1Corin lives in flat 12 on Quayside Row")
+    proof = memory.erase(plan, prove=True)
+    assert proof is not None
+    assert proof.traces > 0
+    stray.unlink()
+    memory.close()

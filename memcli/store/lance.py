@@ -142,9 +142,14 @@ class LanceStore:
             # The first is fetched here, where a table that has been replaced is opened again.
             return chain(list(islice(batches, 1)), batches)
 
-        for batch in self._reading(start):
-            for row in batch.to_pylist():
-                yield to_record(row)
+        try:
+            for batch in self._reading(start):
+                for row in batch.to_pylist():
+                    yield to_record(row)
+        except GoneError as error:
+            raise StoreError(
+                "another process has rewritten the store while it was read", "run the command again"
+            ) from error
 
     def tally(self, columns: Sequence[str], *, now: Millis) -> Iterator[dict[str, Any]]:
         """The named columns of every memory, for counting."""

@@ -161,8 +161,12 @@ def _drop_left_over(store: LanceStore) -> None:
 # --- the proof ------------------------------------------------------------------------------------
 
 
-def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, now: Millis) -> Proof:
+def prove(
+    store: LanceStore, directories: Sequence[Path], forgotten: Sequence[Record], *, now: Millis
+) -> Proof:
     """Look for what was forgotten in every byte, every decoded row of every version and every index.
+
+    The directories hold the side store and the tables, none of them inside another.
 
     A piece of a forgotten text that a living memory holds too is no trace and is not looked for.
     """
@@ -170,10 +174,11 @@ def prove(store: LanceStore, directory: Path, forgotten: Sequence[Record], *, no
     pieces = _pieces_of_none_else(store, forgotten, now=now)
     needles = _Needles(pieces)
     texts = [*(piece.decode() for piece in pieces), *ids]
-    files, size, traces = _scan_files(
-        directory, _Needles(text.encode(code) for text in texts for code in _CODES)
-    )
-    rows = words_asked = 0
+    coded = _Needles(text.encode(code) for text in texts for code in _CODES)
+    files = size = traces = rows = words_asked = 0
+    for directory in directories:
+        counts = _scan_files(directory, coded)
+        files, size, traces = files + counts[0], size + counts[1], traces + counts[2]
     for name in store.database.table_names():
         table = store.database.open(name)
         columns = [column for column in table.columns() if column != "vector"]
@@ -227,15 +232,20 @@ def _told(row: Mapping[str, Any]) -> bytes:
 
 
 def _pieces_of_none_else(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> set[bytes]:
-    pieces = {piece.encode() for record in forgotten for piece in _pieces(record.text)}
+    pieces = {piece.encode() for record in forgotten for piece in _pieces(_said(record))}
     needles = _Needles(pieces)
     for record in store.scan(Filters(with_hidden=True), now=now, order=()):
-        pieces -= needles.found_in(record.text.encode())
+        pieces -= needles.found_in(_said(record).encode())
     return pieces
 
 
+def _said(record: Record) -> str:
+    """All that a memory says in words: its text, and what else its source told of it."""
+    told = [value for value in (record.name, *record.meta.values()) if isinstance(value, str)]
+    return "\n".join([record.text, *told])
+
+
 def _pieces(text: str) -> Iterator[str]:
-    yield text
     for line in text.split("\n"):
         for start in range(0, len(line), 40):
             yield line[start : start + 40].strip()

@@ -27,6 +27,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE tombstones (origin TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE erasing (id TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE files (digest TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE reads (mark TEXT PRIMARY KEY, size INTEGER NOT NULL, counts TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE journal (
         seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at INTEGER NOT NULL,
         command TEXT NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL, before TEXT
@@ -205,6 +206,8 @@ class Side:
             db.executemany(
                 "INSERT OR REPLACE INTO tombstones VALUES (?, ?)", [(origin, at) for origin in origins]
             )
+            # What a file holds is no longer what is kept of it.
+            db.execute("DELETE FROM reads")
             _bump(db, "generation")
 
     def finish_erase(self, ids: Sequence[str]) -> None:
@@ -241,6 +244,7 @@ class Side:
         """Let these origins in again: the person asked for it."""
         with self._change() as db:
             db.executemany("DELETE FROM tombstones WHERE origin = ?", [(origin,) for origin in origins])
+            db.execute("DELETE FROM reads")
 
     def tombstones(self) -> int:
         """How many origins are kept out."""
@@ -264,6 +268,22 @@ class Side:
         """Remember what a file was imported as, so that a moved copy is known again."""
         with self._change() as db:
             db.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, place))
+
+    def may_be_read(self, size: int) -> bool:
+        """Whether a file of this size has been read to its end: else it need not be compared."""
+        with self._translated():
+            return self._db.execute("SELECT 1 FROM reads WHERE size = ?", (size,)).fetchone() is not None
+
+    def counts_of_read(self, mark: str) -> dict[str, Any] | None:
+        """What a file gave when it was read to its end, as `note_read` kept it; None when it was not."""
+        with self._translated():
+            row = self._db.execute("SELECT counts FROM reads WHERE mark = ?", (mark,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def note_read(self, mark: str, size: int, counts: Mapping[str, Any]) -> None:
+        """Remember that a file was read to its end, until something is forgotten: counts, never words."""
+        with self._change() as db:
+            db.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (mark, size, json.dumps(counts)))
 
     # --- journal ----------------------------------------------------------------------------------
 
