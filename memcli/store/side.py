@@ -131,9 +131,9 @@ class Side:
                 for statement in script.split(";"):
                     if statement.strip():
                         db.execute(statement)
+                # In the same commit: a process that finds the schema made has to find the key too.
+                db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(32),))
                 db.execute(f"PRAGMA user_version = {number}")
-        with self._change() as db:
-            db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(32),))
 
     # --- state ------------------------------------------------------------------------------------
 
