@@ -13,7 +13,7 @@ from memcli import lifecycle
 from memcli.errors import MemcliError, UsageError
 from memcli.importers import ReadOptions, Source, Unreadable, read
 from memcli.importers.parts import Part, parts
-from memcli.redact import scrub
+from memcli.redact import scrub_record
 from memcli.types import (
     PRIORITY_OF_KIND,
     ROLES,
@@ -335,23 +335,9 @@ def _own(record: Record, tally: _Tally) -> Iterator[Record]:
 
 
 def _scrubbed(record: Record, redacted: Counter[str]) -> Record:
-    text, found = scrub(record.text)
+    scrubbed, found = scrub_record(record)
     redacted.update(found)
-    name = record.name and _scrubbed_value(record.name, redacted)
-    return replace(record, text=text, name=name, meta=_scrubbed_value(dict(record.meta), redacted))
-
-
-def _scrubbed_value(value: Any, redacted: Counter[str]) -> Any:
-    """A JSON value with the secrets taken out of its texts."""
-    if isinstance(value, str):
-        text, found = scrub(value)
-        redacted.update(found)
-        return text
-    if isinstance(value, dict):
-        return {key: _scrubbed_value(inner, redacted) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_scrubbed_value(inner, redacted) for inner in value]
-    return value
+    return scrubbed
 
 
 # --- records → changes ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from memcli.about import Subject, subject_of
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
 from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
-from memcli.redact import scrub
+from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
@@ -56,6 +56,8 @@ _CANDIDATES = 300
 _COMMITS_KEPT = 50
 _VERSIONS_KEPT_MS = 10 * 60 * 1000
 _AFTER_ANSWER_S = 2.0
+# What was just said is embedded before the answer; a very long text gets the rest of its vectors later.
+_AT_ONCE_S = 5.0
 _RELATED = 5
 # What a question is about stands in its beginning; a pasted page would keep the embedder for seconds.
 _QUESTION_CHARS = 1_600
@@ -80,6 +82,10 @@ class Place:
         lance = Path(self.lance)
         is_apart = "://" not in self.lance and not lance.is_relative_to(self.directory)
         return [self.directory, lance] if is_apart else [self.directory]
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is part of the store itself: an import of the directory around it leaves it out."""
+        return any(path.is_relative_to(directory.resolve()) for directory in self.directories())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +152,13 @@ class Memory:
             UsageError: there is no text.
             StoreError: it cannot be stored; nothing was.
         """
-        text, redacted = _scrubbed(draft.text or "", allow_sensitive=allow_sensitive)
-        if not text.strip():
+        if not (draft.text or "").strip():
             raise UsageError(
                 "there is nothing to remember", "give the text as an argument, or - and pipe it in"
             )
         now = self.clock()
+        if draft.expires is not None and draft.expires <= now:
+            raise UsageError("the memory would have expired already", "give --expires a time to come")
         kind = draft.kind or "fact"
         asked = Record(
             **{
@@ -162,9 +169,9 @@ class Memory:
                 "created_at": now,
                 "updated_at": now,
                 **draft.fields(),
-                "text": text,
             }
         )
+        asked, redacted = _scrubbed(asked, allow_sensitive=allow_sensitive)
         if dry_run:
             store = self.read()
             changes = _plan_remember(asked, store, now=now)
@@ -302,6 +309,8 @@ class Memory:
             if isinstance(source, Unreadable):
                 reports.append(unread(source))
                 continue
+            if source.key and self.place.holds(Path(source.key)):
+                continue
             with source:
                 report = self._absorb_one(source, intake, planned, plan, progress)
             reports += [report] if report else []
@@ -434,10 +443,12 @@ class Memory:
     ) -> Edited:
         """Change a memory where it is; its origin stays, so an import still knows it."""
         now = self.clock()
-        text, redacted = _scrubbed(draft.text or "", allow_sensitive=allow_sensitive)
-        if draft.text is not None and not text.strip():
+        if draft.text is not None and not draft.text.strip():
             raise UsageError("the new text is empty", "to remove a memory use `memcli forget ID`")
-        changed = draft.fields() | ({"text": text} if draft.text is not None else {})
+        given = draft.fields()
+        # Only what is new is looked at: what the person insisted on before stays.
+        new, redacted = _scrubbed(replace(Record("", ""), **given), allow_sensitive=allow_sensitive)
+        changed = {name: getattr(new, name) for name in given}
 
         def plan(store: LanceStore) -> Change:
             before = store.resolve(prefix, now=now)
@@ -583,7 +594,7 @@ class Memory:
     def _embed_now(self, ids: Sequence[str]) -> int:
         """Embed what a command has just stored, if the embedder answers; returns how many memories wait."""
         try:
-            left = self.fill_vectors(of=ids)
+            left = self.fill_vectors(of=ids, until=time.monotonic() + _AT_ONCE_S)
         except (ModelError, UsageError) as error:
             self.notice(
                 f"saved without a vector: {error.message}" + (f" ({error.hint})" if error.hint else "")
@@ -749,8 +760,8 @@ def _make_private(directory: Path) -> None:
         ) from error
 
 
-def _scrubbed(text: str, *, allow_sensitive: bool) -> tuple[str, Mapping[str, int]]:
-    return (text, {}) if allow_sensitive else scrub(text)
+def _scrubbed(record: Record, *, allow_sensitive: bool) -> tuple[Record, Mapping[str, int]]:
+    return (record, {}) if allow_sensitive else scrub_record(record)
 
 
 def _plan_remember(asked: Record, store: LanceStore, *, now: Millis) -> list[Change]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import Any, TypeAlias
 from unicodedata import decimal, normalize
+
+from memcli.types import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -784,3 +788,52 @@ _STEPS: tuple[tuple[_Search, tuple[str, ...], tuple[Secret, ...]], ...] = (
         CODES,
     ),
 )
+
+
+# Numbers that are ids of messages can pass a checksum by chance; only what is a key by its look is no id.
+_NOT_IN_IDS = frozenset({"card-number", "national-id", "iban", "ssn", "passcode", "password"})
+
+
+def scrub_record(record: Record) -> tuple[Record, dict[str, int]]:
+    """A record without secrets in anything that it says, and how many of each kind were taken out.
+
+    An id that holds a key keeps a mark of its own, so that two of them stay two.
+    """
+    found: Counter[str] = Counter()
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            text, counts = scrub(value)
+            found.update(counts)
+            return text
+        if isinstance(value, dict):
+            return {key: clean(inner) for key, inner in value.items()}
+        return [clean(inner) for inner in value] if isinstance(value, list) else value
+
+    def clean_id(value: str | None) -> str | None:
+        text, counts = _scrubbed_id(value) if value else (value, {})
+        found.update(counts)
+        return text
+
+    scrubbed = replace(
+        record,
+        text=clean(record.text),
+        name=clean(record.name),
+        topics=tuple(map(clean, record.topics)),
+        project=clean(record.project),
+        audience=tuple(map(clean, record.audience)),
+        source=clean_id(record.source) or record.source,
+        source_id=clean_id(record.source_id),
+        session_id=clean_id(record.session_id),
+        meta=clean(dict(record.meta)),
+    )
+    return scrubbed, dict(found)
+
+
+# The messages of a conversation share its id.
+@lru_cache(maxsize=1024)
+def _scrubbed_id(value: str) -> tuple[str, dict[str, int]]:
+    text, found = scrub(value)
+    if not found or found.keys() <= _NOT_IN_IDS:
+        return value, {}
+    return f"{text}-{sha256(value.encode()).hexdigest()[:8]}", found

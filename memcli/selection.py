@@ -38,11 +38,19 @@ def chosen_by(
     records = [
         record
         for record in store.scan(filters, now=now, extra=extra)
-        if subject is None or names(subject, record.text)
+        if subject is None or names(subject, _said(record))
     ]
     if selection.source_ids:
-        _refuse_ambiguous(records, selection)
+        _refuse_ambiguous(records)
     return records
+
+
+def _said(record: Record) -> str:
+    """Where a memory may name a thing: its text, who said it, its labels, the title it stands under."""
+    title = record.meta.get("title")
+    return "\n".join(
+        [record.text, record.name or "", *record.topics, title if isinstance(title, str) else ""]
+    )
 
 
 def to_filters(selection: Selection) -> Filters:
@@ -59,17 +67,17 @@ def to_filters(selection: Selection) -> Filters:
     )
 
 
-def _refuse_ambiguous(records: Sequence[Record], selection: Selection) -> None:
+def _refuse_ambiguous(records: Sequence[Record]) -> None:
     """The same id in two conversations is two messages: the person has to say which."""
     places: dict[str, set[tuple[str, str | None]]] = {}
     for record in records:
         places.setdefault(record.source_id or "", set()).add((record.source, record.session_id))
     for source_id, found in places.items():
-        if len(found) > 1 and not (selection.session or selection.source):
+        if len(found) > 1:
             listed = "; ".join(
                 f"--source {source} --session {session}" for source, session in sorted(found, key=str)
             )
             raise UsageError(
                 f"the source id {source_id!r} is found in several places: {listed}",
-                "narrow it with --session or --source",
+                "narrow it with --session and --source to one of them",
             )

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from memcli.absorb import Intake
+from memcli.cli.output import one_line
 from memcli.cli.run import Run
 from memcli.cli.write import plan_json, redaction_note
 from memcli.errors import ModelError, UsageError
@@ -84,6 +85,7 @@ def import_(
 
     The format is told from the content, never from the name; `--format` names one of: FORMAT_NAMES.
     """
+    paths = [path for path in paths or () if path]
     _refuse_bad_options(form, tz, paths, discover=discover)
     first = run.span(since)
     intake = Intake(
@@ -103,16 +105,19 @@ def import_(
         dry_run=dry_run,
         with_plan=dry_run and run.out.as_json,
     )
+    places: dict[str, Any] = {}
     if discover:
         from memcli.cli.discover import pick_places
 
-        paths = pick_places(run, intake, yes=yes)
+        paths, places = pick_places(run, intake, yes=yes)
     if watch:
         from memcli.cli.watch import follow
 
-        follow(run, paths or [], intake, with_vectors=not no_vectors)
+        follow(run, paths, intake, with_vectors=not no_vectors)
     elif paths:
-        take_in(run, paths, intake, with_vectors=not no_vectors)
+        take_in(run, paths, intake, with_vectors=not no_vectors, also=places)
+    elif run.out.as_json:
+        run.out.document(places)
 
 
 def _refuse_bad_options(form: str | None, tz: str | None, paths: list[str] | None, *, discover: bool) -> None:
@@ -128,8 +133,10 @@ def _refuse_bad_options(form: str | None, tz: str | None, paths: list[str] | Non
         to_zone(tz)
 
 
-def take_in(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) -> None:
-    """Import once, answer, then make vectors."""
+def take_in(
+    run: Run, paths: list[str], intake: Intake, *, with_vectors: bool, also: Mapping[str, Any]
+) -> None:
+    """Import once, answer (with what `also` has for the JSON), then make vectors."""
     if with_vectors and not intake.dry_run:
         run.memory.check_embedder()
     try:
@@ -139,7 +146,7 @@ def take_in(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) -
         run.out.message("memcli: stopped; what was read is kept\nhint: run the same command again to go on")
         raise
     _refuse_if_nothing(done)
-    answer(run, done, dry_run=intake.dry_run)
+    answer(run, done, dry_run=intake.dry_run, also=also)
     if with_vectors and not intake.dry_run:
         _fill_vectors(run)
 
@@ -174,12 +181,12 @@ def _left_out(report: FileReport) -> int:
     return sum(report.skipped.values()) + (0 if report.bad_lines else 1)
 
 
-def answer(run: Run, done: Imported, *, dry_run: bool) -> None:
+def answer(run: Run, done: Imported, *, dry_run: bool, also: Mapping[str, Any]) -> None:
     """The summary of an import."""
     totals = _totals(done)
     if run.out.as_json:
         files = [_report_json(report) for report in done.files]
-        summary = {"files": files, "totals": totals, "took_ms": done.took_ms}
+        summary = {**also, "files": files, "totals": totals, "took_ms": done.took_ms}
         run.out.document(summary | ({"plan": plan_json(done.plan)} if dry_run else {}))
         return
     verb = "would add" if dry_run else "added"
@@ -188,7 +195,7 @@ def answer(run: Run, done: Imported, *, dry_run: bool) -> None:
         left = ", ".join(f"{count:,} {reason}" for reason, count in report.skipped.items())
         bad = f"{len(report.bad_lines):,} bad lines" if report.bad_lines else ""
         out = "; ".join(part for part in (kept, f"skipped {left}" if left else "", bad) if part)
-        run.out.line(f"{report.path}\t{report.format or 'unreadable'}\t{out}")
+        run.out.line(f"{one_line(report.path)}\t{report.format or 'unreadable'}\t{out}")
         _warn(run, report)
     if totals["redacted"]:
         run.out.message(redaction_note(totals["redacted"]))

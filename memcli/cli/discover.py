@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.absorb import Intake
+from memcli.cli.output import one_line
 from memcli.cli.read import iso_or_none
 from memcli.cli.run import Run
 from memcli.errors import NothingMatchedError, UsageError
@@ -15,8 +16,8 @@ from memcli.importers.discover import Place, known_places
 from memcli.times import to_day
 
 
-def pick_places(run: Run, intake: Intake, *, yes: bool) -> list[str]:
-    """The files of the places that the person picks; the list of places is the answer.
+def pick_places(run: Run, intake: Intake, *, yes: bool) -> tuple[list[str], dict[str, Any]]:
+    """The files of the places that the person picks, and all places as JSON.
 
     Raises:
         NothingMatchedError: there is no history, or none was picked.
@@ -31,10 +32,9 @@ def pick_places(run: Run, intake: Intake, *, yes: bool) -> list[str]:
             news.append(_count_new(run, place, intake))
             tell(number, len(places))
     _show(run, places, news)
-    if intake.dry_run:
-        return []
-    picked = places if yes else _ask(run, places)
-    return [str(file) for place in picked for file in place.files]
+    picked = places if yes else [] if intake.dry_run else _ask(run, places)
+    told = [_place_json(place, new) for place, new in zip(places, news, strict=True)]
+    return [str(file) for place in picked for file in place.files], {"places": told}
 
 
 def _count_new(run: Run, place: Place, intake: Intake) -> int:
@@ -45,14 +45,14 @@ def _count_new(run: Run, place: Place, intake: Intake) -> int:
 
 def _show(run: Run, places: list[Place], news: list[int]) -> None:
     if run.out.as_json:
-        run.out.object({"places": [_place_json(place, new) for place, new in zip(places, news, strict=True)]})
         return
     for number, (place, new) in enumerate(zip(places, news, strict=True), 1):
         span = f"{to_day(place.oldest)} – {to_day(place.newest)}"
         size = f"{place.size_bytes / 1_000_000:,.1f} MB"
-        cells = [str(number), place.kind, f"{new:,} new", span, size, str(place.path)]
+        path = one_line(str(place.path))
+        cells = [str(number), place.kind, f"{new:,} new", span, size, path]
         run.out.line(
-            f"{number:>3}  {place.kind:<12} {new:>8,} new  {span}  {size:>10}  {place.path}"
+            f"{number:>3}  {place.kind:<12} {new:>8,} new  {span}  {size:>10}  {path}"
             if run.out.is_tty
             else "\t".join(cells)
         )

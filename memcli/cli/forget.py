@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memcli.cli.output import one_line
 from memcli.cli.run import Run, read_stdin
 from memcli.cli.write import show_plan
 from memcli.errors import NothingMatchedError, UsageError
@@ -81,7 +82,10 @@ def forget(
         return
     _ask(run, plan, retire=retire, yes=yes)
     if retire:
-        _answer(run, [record.id for record in run.memory.retire(plan)], plan, None, verb="retired")
+        retired = [record.id for record in run.memory.retire(plan)]
+        if not retired:
+            raise NothingMatchedError("every memory that matches is hidden already", "")
+        _answer(run, retired, plan, None, verb="retired")
         return
     proof = run.memory.erase(plan, prove=prove)
     _answer(run, [change.record.id for change in plan.changes], plan, proof, verb="forgotten")
@@ -96,13 +100,13 @@ def _show_related(run: Run, plan: ForgetPlan) -> None:
     if plan.related and not run.out.as_json:
         run.out.message("similar in meaning, and left (--related takes them too):")
         for record in plan.related:
-            run.out.message(f"  {record.id[:8]}  {record.text[:80]}")
+            run.out.message(f"  {record.id[:8]}  {one_line(record.text[:80])}")
 
 
 def _ask(run: Run, plan: ForgetPlan, *, retire: bool, yes: bool) -> None:
     if not yes and run.out.can_ask:
         for change in plan.changes[:20]:
-            run.out.message(f"  {change.record.id[:8]}  {change.record.text[:80]}")
+            run.out.message(f"  {change.record.id[:8]}  {one_line(change.record.text[:80])}")
         if len(plan.changes) > 20:
             run.out.message(f"  … and {len(plan.changes) - 20:,} more")
     verb = "hide" if retire else "erase for good"

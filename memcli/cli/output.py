@@ -60,6 +60,12 @@ class Output:
         """Whether a person can be asked."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
+    def stream_json(self, wanted: bool) -> None:
+        """Answer with an object a line when `wanted`. Raises UsageError beside --json."""
+        if wanted and self.as_json:
+            raise UsageError("--json and --ndjson cannot both be", "choose one document, or an object a line")
+        self.as_ndjson = wanted
+
     # --- answers ----------------------------------------------------------------------------------
 
     def write(self, text: str) -> None:
@@ -286,6 +292,10 @@ def report_error(error: MemcliError, *, as_json: bool) -> None:
 
 def use_utf8() -> None:
     """Make the standard streams UTF-8, whatever the locale; text in other bytes is kept as it can be."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # It was closed by whoever started us: nothing to read, nobody to tell.
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: PTH123, SIM115
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=errors, newline=None)

@@ -86,7 +86,7 @@ def recall(
     if one_of("--format", form, ("prompt",)):
         _recall_block(run, asked, run.settings.budget if budget is None else _at_least("--budget", budget, 0))
     else:
-        run.out.as_ndjson = ndjson
+        run.out.stream_json(ndjson)
         _recall_hits(run, asked, explain=explain)
 
 
@@ -156,7 +156,7 @@ def list_(
       memcli list -n 5
       memcli list --kind preference --sort priority --json
     """
-    run.out.as_ndjson = ndjson
+    run.out.stream_json(ndjson)
     filters = filters_of(
         run,
         kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],

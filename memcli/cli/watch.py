@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memcli.absorb import Intake
+from memcli.cli.output import one_line
 from memcli.cli.run import Run
 from memcli.errors import ModelError, UsageError
 from memcli.types import FileReport
@@ -87,7 +88,7 @@ def _tell(run: Run, reports: Iterable[FileReport]) -> None:
         if run.out.as_json:
             run.out.object({"path": report.path, "format": report.format, "added": report.added})
         else:
-            run.out.line(f"{report.path}\t{report.format}\tadded {report.added:,}")
+            run.out.line(f"{one_line(report.path)}\t{report.format}\tadded {report.added:,}")
             run.out.flush()
 
 
