@@ -157,8 +157,6 @@ class Memory:
                 "there is nothing to remember", "give the text as an argument, or - and pipe it in"
             )
         now = self.clock()
-        if draft.expires is not None and draft.expires <= now:
-            raise UsageError("the memory would have expired already", "give --expires a time to come")
         kind = draft.kind or "fact"
         asked = Record(
             **{

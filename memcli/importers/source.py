@@ -201,7 +201,8 @@ class Source:
                     database.execute("PRAGMA trusted_schema = OFF")
                     database.execute("BEGIN")
                     yield database
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                # SQLite's own names are text to it whatever their bytes are.
                 raise UsageError(f"{self.path} cannot be read as an SQLite database: {error}") from error
 
     def close(self) -> None:
