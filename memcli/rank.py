@@ -301,8 +301,10 @@ def _on_unit_scale(cosines: Sequence[float | None]) -> list[float]:
     """The least known cosine as 0, the greatest as 1; an unknown one is no better than the least."""
     known = [cosine for cosine in cosines if cosine is not None]
     least, greatest = min(known, default=0.0), max(known, default=0.0)
-    width = greatest - least or 1.0
-    return [0.0 if cosine is None else (cosine - least) / width for cosine in cosines]
+    if least == greatest:
+        # One memory, or all alike: each is the nearest there is.
+        return [0.0 if cosine is None else 1.0 for cosine in cosines]
+    return [0.0 if cosine is None else (cosine - least) / (greatest - least) for cosine in cosines]
 
 
 # --- updates --------------------------------------------------------------------------------------

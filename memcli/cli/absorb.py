@@ -197,7 +197,7 @@ def answer(run: Run, done: Imported, *, dry_run: bool, also: Mapping[str, Any]) 
         out = "; ".join(part for part in (kept, f"skipped {left}" if left else "", bad) if part)
         run.out.line(f"{one_line(report.path)}\t{report.format or 'unreadable'}\t{out}")
         _warn(run, report)
-    if totals["redacted"]:
+    if totals["redacted"] and totals["added"]:
         run.out.message(redaction_note(totals["redacted"]))
 
 
