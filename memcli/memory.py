@@ -750,7 +750,9 @@ def _mark_of_read(key: bytes, source: Source, intake: Intake) -> str:
 
 def _make_private(directory: Path) -> None:
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # `mode` holds for the last of a path only: what is above a user is nobody else's either.
+        for level in (directory.parent.parent, directory.parent, directory):
+            level.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"the data directory {directory} cannot be made ({error.strerror or error})",
