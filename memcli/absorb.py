@@ -322,7 +322,9 @@ def _wanted(records: Iterator[Record], tally: _Tally, intake: Intake) -> Iterato
         elif intake.since is not None and (record.created_at is None or record.created_at < intake.since):
             tally.skipped["since"] += 1
         else:
-            labelled = replace(record, project=record.project or intake.project)
+            labelled = record
+            if intake.project and not record.project:
+                labelled = replace(record, project=intake.project)
             yield labelled if intake.allow_sensitive else _scrubbed(labelled, tally.redacted)
 
 

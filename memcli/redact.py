@@ -790,6 +790,8 @@ _STEPS: tuple[tuple[_Search, tuple[str, ...], tuple[Secret, ...]], ...] = (
 )
 
 
+# No vendor's key is shorter.
+_KEY_CHARS = 16
 # Numbers that are ids of messages can pass a checksum by chance; only what is a key by its look is no id.
 _NOT_IN_IDS = frozenset({"card-number", "national-id", "iban", "ssn", "passcode", "password"})
 
@@ -811,23 +813,25 @@ def scrub_record(record: Record) -> tuple[Record, dict[str, int]]:
         return [clean(inner) for inner in value] if isinstance(value, list) else value
 
     def clean_id(value: str | None) -> str | None:
-        text, counts = _scrubbed_id(value) if value else (value, {})
+        if value is None or len(value) < _KEY_CHARS:
+            return value
+        text, counts = _scrubbed_id(value)
         found.update(counts)
         return text
 
-    scrubbed = replace(
-        record,
-        text=clean(record.text),
-        name=clean(record.name),
-        topics=tuple(map(clean, record.topics)),
-        project=clean(record.project),
-        audience=tuple(map(clean, record.audience)),
-        source=clean_id(record.source) or record.source,
-        source_id=clean_id(record.source_id),
-        session_id=clean_id(record.session_id),
-        meta=clean(dict(record.meta)),
-    )
-    return scrubbed, dict(found)
+    said = {
+        "text": clean(record.text),
+        "name": clean(record.name),
+        "topics": tuple(map(clean, record.topics)),
+        "project": clean(record.project),
+        "audience": tuple(map(clean, record.audience)),
+        "source": clean_id(record.source),
+        "source_id": clean_id(record.source_id),
+        "session_id": clean_id(record.session_id),
+        "meta": clean(dict(record.meta)) if record.meta else record.meta,
+    }
+    # Nearly every record has none: a copy of each would cost more than the search.
+    return (replace(record, **said), dict(found)) if found else (record, {})
 
 
 # The messages of a conversation share its id.
