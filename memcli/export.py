@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memcli.record_json import to_json
+from memcli.record_json import COLUMNS, formula_safe, to_json
 from memcli.text import neutral
 from memcli.times import to_iso
 from memcli.types import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-COLUMNS = tuple(to_json(Record(id="", text="")))
-"""The keys of a memory as JSON, which are the columns of a table too."""
 
 
 class Sink(Protocol):
@@ -68,7 +65,7 @@ def write_csv(records: Iterable[Record], sink: Sink) -> None:
     r"""A header and a row a memory, after RFC 4180 but with `\n` at the end of a row.
 
     Lists and `meta` are JSON text. Null is an empty cell, an empty text is `""`. A text that a
-    spreadsheet would run has a `'` before it: see `formula_safe`.
+    spreadsheet would run has a `'` before it: see `record_json.formula_safe`.
     """
     sink.write(f"{','.join(COLUMNS)}\n".encode())
     for record in records:
@@ -81,20 +78,6 @@ def _cell(value: object) -> str:
         return ""
     text = formula_safe(value) if isinstance(value, str) else _json(value)
     return '"' + text.replace('"', '""') + '"'
-
-
-# What Excel, LibreOffice and Google Sheets take for a formula, quoted or not, and full-width signs,
-# which some of them read as the narrow ones (OWASP, CSV Injection).
-_FORMULA = re.compile(r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])")
-
-
-def formula_safe(text: str) -> str:
-    """The text with a `'` before it if it would be run as a formula: the mark for "this is text".
-
-    Nothing is lost. A text of quotes and then a formula gets one more, so a program gets every text
-    back exactly: where a cell has quotes and then a formula, the first quote is taken off.
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _json(value: object) -> str:

@@ -1,7 +1,8 @@
-"""A stored memory as JSON: the one shape of the command line, the export and the other faces."""
+"""A stored memory as JSON, the one shape of the command line, export and other faces; and as cells."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -155,3 +156,37 @@ _READ: Mapping[str, Callable[[object], Any]] = {
     "derived_from": _texts,
     "meta": _object,
 }
+
+
+# --- in the cells of a table ----------------------------------------------------------------------
+
+_NOTHING = to_json(Record(id="", text=""))
+
+COLUMNS = tuple(_NOTHING)
+"""The keys of a memory as JSON, which are the columns of a table too."""
+
+NULL_COLUMNS = frozenset(column for column, value in _NOTHING.items() if value is None)
+"""Where an empty cell is null."""
+
+JSON_COLUMNS = frozenset(
+    column for column, read in _READ.items() if read in (_texts, _flag, _count_or_none, _object)
+)
+"""Where a cell is JSON text."""
+
+# What Excel, LibreOffice and Google Sheets take for a formula, quoted or not, and full-width signs,
+# which some of them read as the narrow ones (OWASP, CSV Injection).
+_FORMULA = re.compile(r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])")
+
+
+def formula_safe(text: str) -> str:
+    """The text with a `'` before it if it would be run as a formula: the mark for "this is text".
+
+    Nothing is lost. A text of quotes and then a formula gets one more, so that `from_formula_safe`
+    gives every text back exactly.
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def from_formula_safe(cell: str) -> str:
+    """The text that `formula_safe` made the cell of: of quotes and then a formula, the first is taken off."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -291,6 +292,29 @@ def test_one_file_that_cannot_be_read_does_not_stop_the_others(fresh: Shared) ->
     assert "no such file" in reports[0]["warnings"][0]
 
 
+def test_quiet_never_drops_why_a_file_could_not_be_read(fresh: Shared) -> None:
+    (fresh.home / "new.json").write_text('{"a": 1}', "utf-8")
+    done = fresh.here("import", "missing.jsonl", "new.json", "chat.jsonl", "-q")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "memcli: missing.jsonl was left out: no such file or directory",
+        "hint: look at the path and its permissions",
+        "memcli: new.json is JSON of no known shape: its keys are a",
+        "hint: if it is one of the known formats, name it with --format",
+    ]
+
+
+def test_a_bomb_in_a_directory_is_told_as_nothing_else(fresh: Shared) -> None:
+    (fresh.home / "notes").mkdir()
+    (fresh.home / "notes" / "a.md").write_text("# Tea\n\nGreen.\n", "utf-8")
+    (fresh.home / "notes" / "b.gz").write_bytes(gzip.compress(bytes(50 << 20)))
+    _, bomb = fresh.json("import", "notes")["files"]
+    assert bomb["format"] is None
+    assert bomb["warnings"] == [
+        "notes/b.gz cannot be read: it unpacks to more than 200 times its size and is not read"
+    ]
+
+
 # --- there and back -------------------------------------------------------------------------------
 
 LONG = "".join(f"Item {number}: fences, water butts 🧱 and the compost heap. " for number in range(200))
@@ -330,6 +354,14 @@ def test_export_import_export_is_the_same_to_the_byte(tmp_path: Path) -> None:
     )
     assert shared("export", "--user", "b").stdout == once
     assert counts(shared.json("import", "-", "--user", "b", input=once)["totals"]) == (0, len(KEPT), 0)
+
+
+def test_a_csv_export_comes_back_as_it_was(fresh: Shared) -> None:
+    fresh.json("import", "-", "--user", "a", input=export_of(KEPT))
+    assert fresh.here("export", "--user", "a", "-o", "kept.csv").returncode == 0
+    (report,) = fresh.json("import", "kept.csv", "--user", "b")["files"]
+    assert (report["format"], report["added"]) == ("memcli", len(KEPT))
+    assert fresh.here("export", "--user", "b").stdout == fresh.here("export", "--user", "a").stdout
 
 
 def test_what_was_remembered_edited_and_imported_goes_there_and_back(fresh: Shared) -> None:

@@ -22,10 +22,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from memcli.export import COLUMNS, FORMATS, formula_safe
-from memcli.record_json import record_from_json, to_json
+from memcli.export import FORMATS
+from memcli.record_json import COLUMNS, formula_safe, record_from_json, to_json
 from memcli.types import KINDS, PRIORITIES, ROLES, Record
 from tests.conftest import Run
+from tests.importers.reading import items_of
 
 BY_NAME = {form.name: form for form in FORMATS}
 LISTS = ("topics", "audience", "supersedes", "derived_from")
@@ -84,7 +85,7 @@ RECORD = st.builds(
     **dict.fromkeys(LISTS, TEXTS),
     **dict.fromkeys(TIMES, st.none() | MOMENT),
 )
-RECORDS = st.lists(RECORD, max_size=4)
+RECORDS = st.lists(RECORD, max_size=4, unique_by=lambda record: record.id)
 
 
 def written(name: str, records: Iterable[Record]) -> bytes:
@@ -215,6 +216,12 @@ def test_csv_tells_null_from_an_empty_text() -> None:
 
 def test_the_header_of_a_csv_holds_every_key_in_order() -> None:
     assert written("csv", []).decode() == ",".join(to_json(Record("a", ""))) + "\n"
+
+
+@settings(max_examples=50, deadline=None)
+@given(records=RECORDS)
+def test_import_takes_a_csv_export_back_as_it_was(records: list[Record]) -> None:
+    assert items_of(written("csv", records), name="memories.csv") == records
 
 
 # --- Markdown -------------------------------------------------------------------------------------
@@ -436,6 +443,30 @@ def test_the_name_of_a_file_says_its_format(stored: Run, name: str) -> None:
     done = stored("export", "-o", path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote 2 memories to {path}\n")
     assert [record.text for record in READERS[name](path.read_bytes())] == BOTH
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.zip", "a.xyz", "a.jsonl.zst"])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_name_that_says_another_format_is_refused(stored: Run, name: str, options: list[str]) -> None:
+    done = stored("export", "-o", name, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"no format's files end in '{Path(name).suffix}'" in done.stderr
+    assert "--format" in done.stderr
+    assert not (stored.home / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("memories", []), (".memories", []), ("a.xyz", ["--format", "jsonl"])]
+)
+def test_a_name_that_says_nothing_is_json_lines(stored: Run, name: str, options: list[str]) -> None:
+    assert stored("export", "-o", name, *options).returncode == 0
+    assert texts((stored.home / name).read_text("utf-8")) == BOTH
+
+
+def test_the_name_of_a_directory_says_no_format(stored: Run) -> None:
+    (stored.home / "out.d").mkdir()
+    assert stored("export", "-o", "out.d").returncode == 0
+    assert [path.name for path in (stored.home / "out.d").iterdir()] == ["memcli-export-2026-03-01.jsonl"]
 
 
 def test_a_directory_gets_a_file_of_the_day(stored: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from memcli.absorb import Intake
-from memcli.cli.output import one_line
+from memcli.cli.output import one_line, report_error
 from memcli.cli.run import Run
 from memcli.cli.write import plan_json, redaction_note
 from memcli.errors import ModelError, UsageError
@@ -202,15 +202,14 @@ def answer(run: Run, done: Imported, *, dry_run: bool, also: Mapping[str, Any]) 
 
 
 def _warn(run: Run, report: FileReport) -> None:
-    shown = report.warnings[:10]
+    warnings = [text for text in report.warnings if report.error is None or text != report.error.message]
+    shown = warnings[:10]
     for warning in shown:
         run.out.message(f"  {report.path}: {warning}")
-    if len(report.warnings) > len(shown):
-        run.out.message(f"  {report.path}: and {len(report.warnings) - len(shown):,} more")
-    if report.error and report.error.message not in report.warnings:
-        run.out.message(
-            f"  {report.error.message}" + (f" ({report.error.hint})" if report.error.hint else "")
-        )
+    if len(warnings) > len(shown):
+        run.out.message(f"  {report.path}: and {len(warnings) - len(shown):,} more")
+    if report.error:
+        report_error(report.error, as_json=False)
 
 
 def _report_json(report: FileReport) -> dict[str, Any]:

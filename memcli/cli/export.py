@@ -55,8 +55,8 @@ def export(
       memcli export -o ~/backups --project kitchen
       memcli export --format markdown --kind preference --current
 
-    JSONL and JSON are exact, and `memcli import` takes them back. In CSV a text that a spreadsheet
-    would run as a formula has a ' before it.
+    `memcli import` takes JSONL, JSON and CSV back; JSONL and JSON are exact. In CSV a text that a
+    spreadsheet would run as a formula has a ' before it. Markdown and Parquet are one-way.
     """
     run.out.as_ndjson = ndjson
     place = None if output in (None, "", "-") else output
@@ -96,16 +96,31 @@ def _format(run: Run, place: str | None, name: str | None) -> Format:
             f"the output cannot be {' and '.join(asked)} at once",
             "give one of --format, --json and --ndjson",
         )
+    return _BY_NAME[asked[0]] if asked else _named_by(place)
+
+
+def _named_by(place: str | None) -> Format:
+    """The format that the name of a file says; JSON lines where it says none. Raises UsageError."""
     suffix = Path(place or "").suffix.lower()
-    named = [form.name for form in FORMATS if suffix in (form.suffix, f".{form.name}")]
-    return _BY_NAME[[*asked, *named, "jsonl"][0]]
+    if place is None or not suffix or _is_directory(place):
+        return _BY_NAME["jsonl"]
+    for form in FORMATS:
+        if suffix in (form.suffix, f".{form.name}"):
+            return form
+    raise UsageError(
+        f"no format's files end in {suffix!r}",
+        f"name the file {', '.join(f'*{form.suffix}' for form in FORMATS)}, or say its --format",
+    )
+
+
+def _is_directory(place: str) -> bool:
+    with writing_to(place):
+        return place.endswith("/") or Path(place).is_dir()
 
 
 def _path(run: Run, form: Format, place: str) -> Path:
-    with writing_to(place):
-        is_directory = place.endswith("/") or Path(place).is_dir()
     day = to_day(run.now(), tz=local_zone())
-    return Path(place, f"memcli-export-{day}{form.suffix}") if is_directory else Path(place)
+    return Path(place, f"memcli-export-{day}{form.suffix}") if _is_directory(place) else Path(place)
 
 
 def _to_file(run: Run, form: Format, records: Iterable[Record], path: Path) -> None:

@@ -119,6 +119,8 @@ FORMATS = (
 )
 
 _READ_KINDS = ("text", "sqlite")
+_HINT = "unpack or export it as JSON, CSV, Markdown or text, and import that"
+_HINTS = {"a Parquet table": "an export to Parquet is one-way; export it as JSONL, and import that"}
 _EMPTY = (b"", b"[]", b"{}")
 _NOT_CONTENT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks, and what a crash left of a file
 
@@ -131,6 +133,7 @@ def detect(source: Source, *, encoding: str | None = None) -> Format:
     """
     _refuse_unreadable(source)
     if _is_empty(source):
+        _finish(source)
         return FORMATS[-1]
     head = head_of(source, encoding=encoding)
     for form in FORMATS:
@@ -157,7 +160,7 @@ def read(source: Source, *, options: ReadOptions, format_name: str | None = None
     _refuse_unreadable(source)
     form = format_named(format_name) if format_name else detect(source, encoding=options.encoding)
     if _is_empty(source):
-        source.stream().read()
+        _finish(source)
         yield Notice("the file is empty")
     else:
         yield from form.read(source, options)
@@ -169,14 +172,18 @@ def _refuse_unreadable(source: Source) -> None:
     """Raise UsageError for what holds no text that a format could be told of: a picture, a tar archive."""
     if source.kind not in _READ_KINDS:
         what = "a zip archive" if source.kind == "zip" else source.kind
-        raise UsageError(
-            f"{source.path} is {what}, which cannot be read",
-            "unpack or export it as JSON, CSV, Markdown or text, and import that",
-        )
+        raise UsageError(f"{source.path} is {what}, which cannot be read", _HINTS.get(source.kind, _HINT))
 
 
 def _is_empty(source: Source) -> bool:
     return source.head().translate(None, _NOT_CONTENT) in _EMPTY
+
+
+def _finish(source: Source) -> None:
+    """Read what only begins like an empty file to its end. Raises UsageError for a bomb of zeros."""
+    source.finish()
+    if source.damage is not None:
+        raise source.damage
 
 
 def _unknown(path: str, head: Head) -> UsageError:

@@ -40,6 +40,7 @@ _KINDS = (
     (b"\x89PNG\r\n", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
+    (b"PAR1\x15", "a Parquet table"),  # with the first byte of what follows: a note may begin with PAR1
 )
 _TAR_MAGIC = slice(257, 262), b"ustar"
 _WAL = b"\x02\x02"  # bytes 18 and 19 of an SQLite file whose newest pages may lie beside it
@@ -134,15 +135,19 @@ class Source:
         self.head()
         return io.BufferedReader(PieceStream(self._takings()), _BUFFER_BYTES)
 
+    def finish(self) -> None:
+        """Read what is left, for `damage` and `digest`."""
+        stream = self.stream()
+        while stream.read(_BUFFER_BYTES):
+            pass
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all its bytes, read again for it unless they were read to the end."""
         if self._is_read or self.key is None:
             return self.digest
         with Source(self.path, self._open_stream) as again:
-            stream = again.stream()
-            while stream.read(_BUFFER_BYTES):
-                pass
+            again.finish()
             return again.digest
 
     @contextmanager
@@ -337,9 +342,18 @@ def _file(path: Path, status: os.stat_result, *, key: str, root: Path, named: bo
     if stat.S_ISREG(status.st_mode):
         return _regular(path, status, root=root, key=key, named=named)
     # A pipe that somebody names is meant (`memcli import <(zcat old.gz)`); one in a directory would hang.
-    if named and (stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)):
+    if named and (stat.S_ISFIFO(status.st_mode) or _is_stdin(status)):
         return Source(_printable(path), lambda: path.open("rb"))
-    return Unreadable(_printable(path), "not a regular file")
+    is_device = stat.S_ISCHR(status.st_mode)  # which may have no end: /dev/zero
+    return Unreadable(_printable(path), "it is a device, not a file" if is_device else "not a regular file")
+
+
+def _is_stdin(status: os.stat_result) -> bool:
+    """Whether it is what standard input reads: a terminal by the name of /dev/stdin."""
+    try:
+        return os.path.samestat(status, os.fstat(0))
+    except OSError:  # closed
+        return False
 
 
 def _regular(path: Path, status: os.stat_result, *, root: Path, key: str, named: bool = False) -> Source:

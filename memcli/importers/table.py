@@ -72,14 +72,32 @@ def opened(source: Source, options: ReadOptions) -> tuple[Encoding, list[str], I
 
     Raises UsageError when the header cannot be read.
     """
+    encoding, top, rows = cells_of(source, options)
+    header = [_column(cell) for cell in top]
+    found = (row if isinstance(row, BadLine) else _row(header, row[1]) for row in rows)
+    return encoding, header, found
+
+
+def cells_of(
+    source: Source, options: ReadOptions
+) -> tuple[Encoding, list[str], Iterator[tuple[int, list[str]] | BadLine]]:
+    """The encoding of a table, its header, and its rows, each with its first line; cells are exact.
+
+    A row may have fewer cells than the header. Raises UsageError when the header cannot be read.
+    """
     encoding = encoding_of(source.head(), asked=options.encoding, path=source.path)
     first = source.head()[encoding.mark_bytes :].decode(encoding.name, "replace")
     rows = _numbered(_lines(source, encoding), _delimiter(first))
-    _, top = next(rows, (1, "it is empty"))
-    if isinstance(top, str):
-        raise UsageError(f"the header of {source.path} cannot be read: {top}")
-    header = [_column(cell) for cell in top]
-    return encoding, header, _rows(rows, header)
+    _, header = next(rows, (1, "it is empty"))
+    if isinstance(header, str):
+        raise UsageError(f"the header of {source.path} cannot be read: {header}")
+    return encoding, header, _checked(rows, len(header))
+
+
+def header_in(text: str) -> list[str]:
+    """The cells of the first row of a file that begins so; none when it is not one of a table."""
+    _, header = next(_numbered(io.StringIO(text, newline="\n"), _delimiter(text)), (1, ""))
+    return [] if isinstance(header, str) else header
 
 
 def _messages(rows: Iterator[Row | BadLine], options: ReadOptions) -> Iterator[Said | Item]:
@@ -125,7 +143,7 @@ def _lines(source: Source, encoding: Encoding) -> Iterator[str]:
     codec = encoding.line_codec
     for number, line in enumerate(byte_lines(source, encoding), start=1):
         try:
-            yield clean(line.decode(codec).replace("\r\n", "\n"))
+            yield clean(line.decode(codec))
         except UnicodeDecodeError as error:
             raise UsageError(
                 f"line {number} of {source.path} is not {codec}", "name its encoding: --encoding"
@@ -149,14 +167,21 @@ def _numbered(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[
             yield number, row
 
 
-def _rows(rows: Iterator[tuple[int, list[str] | str]], header: list[str]) -> Iterator[Row | BadLine]:
+def _checked(
+    rows: Iterator[tuple[int, list[str] | str]], width: int
+) -> Iterator[tuple[int, list[str]] | BadLine]:
     for number, row in rows:
         if isinstance(row, str):
             yield BadLine(number, row)
-        elif len(row) > len(header):
-            yield BadLine(number, f"{len(row)} cells below a header of {len(header)}")
+        elif len(row) > width:
+            yield BadLine(number, f"{len(row)} cells below a header of {width}")
         else:
-            yield {column: cell for column, cell in zip(header, row, strict=False) if cell}
+            yield number, row
+
+
+def _row(header: list[str], cells: list[str]) -> Row:
+    filled = zip(header, cells, strict=False)
+    return {column: cell.replace("\r\n", "\n") for column, cell in filled if cell}
 
 
 def _column(cell: str) -> str:

@@ -243,7 +243,12 @@ def test_cut_or_flipped_lines_cost_at_most_themselves(
     assert told_in(read(name, bytes(damaged[:where])), texts)[:touched] == texts[:touched]
     damaged[where] ^= 1 << data.draw(st.integers(0, 7))
     spared = {text for number, text in enumerate(texts) if number not in (touched, touched + 1)}
-    assert spared <= set(told_in(read(name, bytes(damaged)), texts))
+    try:
+        told = set(told_in(read(name, bytes(damaged)), texts))
+    except UsageError:
+        # A file without one whole line left may be refused: its encoding cannot be told.
+        told = set()
+    assert spared <= told
 
 
 @every_line

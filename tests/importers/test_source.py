@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,28 @@ def test_pipe_that_is_named_is_read() -> None:
     with source:
         assert source.stream().read() == b"hello"
     os.close(read_end)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_device_is_left_out_though_it_is_named(device: str) -> None:
+    (item,) = sources([device])
+    assert item == Unreadable(device, "it is a device, not a file")
+
+
+def test_device_that_is_standard_input_is_read() -> None:
+    code = "from memcli.importers import sources; [source] = sources(['/dev/stdin']); print(source.head())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "b''\n"
+
+
+def test_device_is_left_out_where_standard_input_is_closed() -> None:
+    code = "from memcli.importers import sources; print(*sources(['/dev/zero']))"
+    done = subprocess.run(
+        ["sh", "-c", '"$0" -c "$1" <&-', sys.executable, code], capture_output=True, text=True, check=True
+    )
+    assert "it is a device, not a file" in done.stdout
 
 
 def test_missing_path_is_reported(tmp_path: Path) -> None:
@@ -136,6 +161,7 @@ def test_standard_input_is_a_source_without_key_and_stays_open() -> None:
         (b"PK\x03\x04rest", "a zip archive"),
         (b"%PDF-1.7", "a PDF document"),
         (b"\x89PNG\r\n\x1a\n", "a picture"),
+        (b"PAR1\x15\x04", "a Parquet table"),
         (b"notes.md".ljust(257, b"\0") + b"ustar\0", "a tar archive"),
     ],
 )
@@ -146,6 +172,23 @@ def test_what_is_no_text_is_refused_by_its_first_bytes(
     source = Source("notes.md", lambda: io.BytesIO(data))
     with pytest.raises(UsageError, match=f"notes.md is {what}, which cannot be read"):
         list(read(source, options=ReadOptions(), format_name=format_name))
+
+
+def test_parquet_is_said_to_be_one_way() -> None:
+    source = Source("memories.parquet", lambda: io.BytesIO(b"PAR1\x15\x04"))
+    with pytest.raises(UsageError) as error:
+        detect(source)
+    assert "one-way" in error.value.hint
+    assert "JSONL" in error.value.hint
+
+
+def test_bomb_that_begins_like_an_empty_file_is_a_bomb_and_nothing_else() -> None:
+    bomb = gzip.compress(bytes(50 << 20))
+    with pytest.raises(UsageError, match="200 times its size"):
+        detect(Source("zeros.gz", lambda: io.BytesIO(bomb)))
+    items = read(Source("zeros.gz", lambda: io.BytesIO(bomb)), options=ReadOptions(), format_name="text")
+    with pytest.raises(UsageError, match="200 times its size"):
+        next(items)
 
 
 def test_reading_does_not_wait_for_the_end_of_the_file() -> None:
