@@ -124,6 +124,8 @@ class _Tally:
 
     def report(self, path: str, form: str | None) -> FileReport:
         """The counts as they stand."""
+        # Every record that was kept has one outcome and is counted once, as a message or as a note.
+        assert self.messages.total() + self.notes == self.outcomes.total()
         return FileReport(
             path=path,
             format=form,
