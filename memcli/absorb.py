@@ -419,9 +419,10 @@ class _Batch:
     def _plan_changed(self, record: Record, known: Change, shelf: Shelf) -> Sequence[Change]:
         """A note that is known by its place: the same, or a new text of it that replaces the old one."""
         before = shelf.newest(known.record.id)
-        if before is None or before.text == record.text or record.id == before.id:
+        if before is None or before.text == record.text or known.origin is None:
             return ()
-        added = Change("add", record, origin=known.origin)
+        id_ = lifecycle.id_of(record, known.origin, shelf.key, after=before.id)
+        added = Change("add", replace(record, id=id_), origin=known.origin)
         return lifecycle.supersede(before, added, now=record.updated_at or 0)
 
 

@@ -42,9 +42,13 @@ def origin_of(record: Record, key: bytes) -> Origin:
     return Origin(place=place[:_HASH_CHARS], said=said and said[:_HASH_CHARS])
 
 
-def id_of(record: Record, origin: Origin, key: bytes) -> str:
-    """The id of a new memory: looks random, and the same for the same origin and text in the same store."""
-    return keyed_hash(key, "id", origin.place, origin.said, record.text)[:_ID_CHARS]
+def id_of(record: Record, origin: Origin, key: bytes, *, after: str | None = None) -> str:
+    """The id of a new memory: looks random, and the same for the same origin and text in the same store.
+
+    `after` is the memory that it replaces: a text that comes back is another memory than it was before.
+    """
+    chain = () if after is None else (after,)
+    return keyed_hash(key, "id", origin.place, origin.said, record.text, *chain)[:_ID_CHARS]
 
 
 def hashes(origin: Origin) -> tuple[str, ...]:

@@ -385,16 +385,26 @@ class Memory:
                 side.note_file(lifecycle.keyed_hash(key, "file", source.fingerprint), place)
             # Something forgotten meanwhile: the counts are no longer what a second reading would give.
             if counts and source.size and side.tombstones() == buried:
-                side.note_read(_mark_of_read(key, source, intake), source.size, counts)
+                mark = _mark_of_read(key, source, intake)
+                side.note_read(_file_mark(key, source), mark, source.size, counts)
 
     def _counts_of_read(self, source: Source, intake: Intake) -> dict[str, Any] | None:
         """What a file gave that was read to its end the same way and has not changed since."""
         side = self._read_side()
         if side is None or not source.key or intake.dry_run or intake.restore:
             return None
-        if not source.size or not side.may_be_read(source.size):
+        key = side.state().key
+        file = _file_mark(key, source)
+        size = side.size_when_read(file)
+        if size is None:
             return None
-        return side.counts_of_read(_mark_of_read(side.state().key, source, intake))
+        counts = (
+            side.counts_of_read(file, _mark_of_read(key, source, intake)) if size == source.size else None
+        )
+        if counts is None:
+            with self.write() as (_, writable):
+                writable.drop_read(file)
+        return counts
 
     def _place_of(self, source: Source) -> str:
         """The conversation of a file's messages that name none: the file's own, wherever it lies now."""
@@ -743,9 +753,14 @@ def _hashes(changes: Sequence[Change]) -> list[str]:
     return [value for change in changes if change.origin for value in lifecycle.hashes(change.origin)]
 
 
+def _file_mark(key: bytes, source: Source) -> str:
+    """What tells a file by where it lies."""
+    return lifecycle.keyed_hash(key, "file", source.key)
+
+
 def _mark_of_read(key: bytes, source: Source, intake: Intake) -> str:
-    """What tells a file that was read: its bytes, its place, how it was asked for and who read it."""
-    return lifecycle.keyed_hash(key, "read", source.fingerprint, source.key, repr(intake), __version__)
+    """What tells a reading of a file: its bytes, how it was asked for and who read it."""
+    return lifecycle.keyed_hash(key, "read", source.fingerprint, repr(intake), __version__)
 
 
 def _make_private(directory: Path) -> None:
@@ -775,7 +790,8 @@ def _plan_remember(asked: Record, store: LanceStore, *, now: Millis) -> list[Cha
     before = store.newest(change.record.id, now=now)
     if before is None or before.text == record.text:
         return [replace(change, record=before or change.record)]
-    return list(lifecycle.supersede(before, Change("add", record, origin=origin), now=now))
+    named = replace(record, id=lifecycle.id_of(asked, origin, key, after=before.id))
+    return list(lifecycle.supersede(before, Change("add", named, origin=origin), now=now))
 
 
 def _remembered(changes: Sequence[Change], redacted: Mapping[str, int], *, pending: int) -> Remembered:

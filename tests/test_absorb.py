@@ -399,3 +399,19 @@ def test_a_file_that_has_grown_is_read_again(fresh: Shared) -> None:
     path = fresh.home / "chat.jsonl"
     path.write_text(path.read_text("utf-8") + '{"role": "user", "content": "One more thing"}\n', "utf-8")
     assert counts(fresh.json("import", "chat.jsonl")["files"][0]) == (1, 3, 0)
+
+
+def test_a_note_that_goes_back_to_an_earlier_text_is_that_text_again(fresh: Shared) -> None:
+    note = fresh.home / "note.md"
+    for text in ("Oolong at five", "Sencha at six", "Oolong at five"):
+        note.write_text(f"# Tea\n\n{text}.\n", "utf-8")
+        assert counts(fresh.json("import", "note.md")["files"][0]) == (1, 0, 0)
+    assert counts(fresh.json("import", "note.md")["files"][0]) == (0, 1, 0)
+    listed = fresh.json("list", "--current")["memories"]
+    assert [memory["text"].split("\n")[2] for memory in listed] == ["Oolong at five."]
+    (current,) = listed
+    history = fresh.json("show", current["id"])["history"]
+    assert sorted(memory["text"].split("\n")[2] for memory in history) == [
+        "Oolong at five.",
+        "Sencha at six.",
+    ]

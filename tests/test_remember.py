@@ -196,3 +196,13 @@ def test_a_dry_run_of_a_new_text_plans_to_supersede(shared: Shared) -> None:
 def test_a_store_is_its_owners_alone(tmp_path: Path) -> None:
     Shared(tmp_path)("remember", "Mine", "--data-dir", tmp_path / "data", "--user", "wren")
     assert (tmp_path / "data" / "users" / "wren").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_value_that_comes_back_keeps_both_earlier_ones_as_history(tmp_path: Path) -> None:
+    shared = Shared(tmp_path)
+    for text in ("tea", "coffee", "tea"):
+        shared("remember", text, "--source-id", "drink")
+    (current,) = shared.json("list", "--current")["memories"]
+    history = shared.json("show", current["id"])["history"]
+    assert (current["text"], sorted(memory["text"] for memory in history)) == ("tea", ["coffee", "tea"])
+    assert len({memory["id"] for memory in [current, *history]}) == 3

@@ -27,7 +27,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE tombstones (origin TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE erasing (id TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE files (digest TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE reads (mark TEXT PRIMARY KEY, size INTEGER NOT NULL, counts TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE reads (file TEXT PRIMARY KEY, mark TEXT NOT NULL, size INTEGER, counts TEXT) WITHOUT ROWID;
     CREATE TABLE journal (
         seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at INTEGER NOT NULL,
         command TEXT NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL, before TEXT
@@ -269,21 +269,30 @@ class Side:
         with self._change() as db:
             db.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, place))
 
-    def may_be_read(self, size: int) -> bool:
-        """Whether a file of this size has been read to its end: else it need not be compared."""
+    def size_when_read(self, file: str) -> int | None:
+        """How long a file was when it was last read to its end; None when it was not."""
         with self._translated():
-            return self._db.execute("SELECT 1 FROM reads WHERE size = ?", (size,)).fetchone() is not None
+            row = self._db.execute("SELECT size FROM reads WHERE file = ?", (file,)).fetchone()
+        return row[0] if row else None
 
-    def counts_of_read(self, mark: str) -> dict[str, Any] | None:
-        """What a file gave when it was read to its end, as `note_read` kept it; None when it was not."""
+    def counts_of_read(self, file: str, mark: str) -> dict[str, Any] | None:
+        """What a file gave, if its last reading had this mark, as `note_read` kept it."""
+        sql = "SELECT counts FROM reads WHERE file = ? AND mark = ?"
         with self._translated():
-            row = self._db.execute("SELECT counts FROM reads WHERE mark = ?", (mark,)).fetchone()
+            row = self._db.execute(sql, (file, mark)).fetchone()
         return json.loads(row[0]) if row else None
 
-    def note_read(self, mark: str, size: int, counts: Mapping[str, Any]) -> None:
+    def note_read(self, file: str, mark: str, size: int, counts: Mapping[str, Any]) -> None:
         """Remember that a file was read to its end, until something is forgotten: counts, never words."""
         with self._change() as db:
-            db.execute("INSERT OR REPLACE INTO reads VALUES (?, ?, ?)", (mark, size, json.dumps(counts)))
+            db.execute(
+                "INSERT OR REPLACE INTO reads VALUES (?, ?, ?, ?)", (file, mark, size, json.dumps(counts))
+            )
+
+    def drop_read(self, file: str) -> None:
+        """A file is about to be read anew: what an older reading gave says nothing of it any more."""
+        with self._change() as db:
+            db.execute("DELETE FROM reads WHERE file = ?", (file,))
 
     # --- journal ----------------------------------------------------------------------------------
 
