@@ -168,6 +168,40 @@ class Change:
     origin: Origin | None = None
 
 
+# --- what is said in a chat, and learned from it ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing said in a chat session. `state`: "whole", "stopped" (by the person) or "cut" (by a failure).
+
+    `memory_id` is the episode it becomes, `position` its place in the session.
+    """
+
+    memory_id: str
+    session_id: str
+    position: int
+    role: str
+    text: str
+    at: Millis
+    state: Literal["whole", "stopped", "cut"] = "whole"
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A fact that a person's words state: not yet stored.
+
+    `evidence` is the part of what the person said that states it, word for word; `confidence` in 0–1.
+    """
+
+    text: str
+    kind: str
+    evidence: str
+    confidence: float
+    topics: tuple[str, ...] = ()
+
+
 # --- what is asked and answered -------------------------------------------------------------------
 
 
@@ -275,6 +309,23 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an answer as it comes; `is_thinking` is what a model says to itself: never stored."""
+
+    text: str
+    is_thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The end of a whole answer, as the model's server counts it; `reason` is "stop" or "length"."""
+
+    prompt_tokens: int | None
+    answer_tokens: int | None
+    reason: str = "stop"
+
+
 class ChatModel(Protocol):
     """A model that answers. Raises ModelError."""
 
@@ -283,12 +334,33 @@ class ChatModel(Protocol):
         """Its name as its server lists it."""
         ...
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The answer, in pieces as they come."""
+    @property
+    def host(self) -> str:
+        """The address of its server, to name it where it is not this machine."""
         ...
 
-    def ask(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """One answer that fits the JSON schema."""
+    @property
+    def local(self) -> bool:
+        """Whether texts stay on this machine (private memories are only ever shown to such)."""
+        ...
+
+    @property
+    def num_ctx(self) -> int:
+        """Tokens that prompt and answer may have together: always the same for one model."""
+        ...
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[Piece | Answered]:
+        """The answer, in pieces as they come; the last is Answered, else the answer was cut off.
+
+        Raises:
+            ModelError: also after some pieces, when the server fails or ends without saying that it is done.
+        """
+        ...
+
+    def ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int
+    ) -> dict[str, Any]:
+        """One answer at temperature 0 that fits the JSON schema. Raises ModelError when it does not."""
         ...
 
 
