@@ -131,12 +131,17 @@ def ask(memory: Memory, questions: Sequence[Question], *, k: int) -> Iterator[An
         now = memory.clock() if question.at is None else question.at
         began = time.perf_counter()
         hits = memory.recall(Query(question.text, now=now, k=k), is_noted=False).hits
-        yield Answer(
-            question=question,
-            ranked=tuple((_known_as(hit.record), hit.score) for hit in hits),
-            met=tuple(_met(question, hit) for hit in hits),
-            ms=1000 * (time.perf_counter() - began),
-        )
+        yield answer(question, hits, ms=1000 * (time.perf_counter() - began))
+
+
+def answer(question: Question, hits: Sequence[Hit], *, ms: float = 0.0) -> Answer:
+    """What hits are worth to a question."""
+    return Answer(
+        question=question,
+        ranked=tuple((_known_as(hit.record), hit.score) for hit in hits),
+        met=tuple(_met(question, hit) for hit in hits),
+        ms=ms,
+    )
 
 
 def _known_as(record: Record) -> str:
@@ -170,16 +175,16 @@ def figures(answers: Sequence[Answer]) -> dict[str, Any]:
     place; MRR is 1 / the first place of any. Abstention is the AUROC of the best score: how often a
     question with an answer scores above one without; `empty` the share of those that got nothing.
     """
-    telling = [answer for answer in answers if answer.question.wanted and not answer.question.abstain]
-    unanswerable = [answer for answer in answers if answer.question.abstain]
-    took = sorted(answer.ms for answer in answers)
+    telling = [each for each in answers if each.question.wanted and not each.question.abstain]
+    unanswerable = [each for each in answers if each.question.abstain]
+    took = sorted(each.ms for each in answers)
     return {
         "questions": len(answers),
-        **{f"R@{k}": _mean(_recall_at(answer, k) for answer in telling) for k in _CUTS},
-        "nDCG@10": _mean(map(_ndcg, telling)),
+        **{f"R@{k}": _mean(_recall_at(each, k) for each in telling) for k in _CUTS},
+        "nDCG@10": _mean(map(ndcg, telling)),
         "MRR": _mean(map(_reciprocal_rank, telling)),
         "abstention": _auroc(telling, unanswerable),
-        "empty": _mean(float(not answer.ranked) for answer in unanswerable),
+        "empty": _mean(float(not each.ranked) for each in unanswerable),
         "p50_ms": median(took) if took else None,
         "p95_ms": took[int(0.95 * (len(took) - 1))] if took else None,
     }
@@ -194,7 +199,7 @@ def _recall_at(answer: Answer, k: int) -> float:
     return len(frozenset[int]().union(*answer.met[:k])) / answer.question.wanted
 
 
-def _ndcg(answer: Answer) -> float:
+def ndcg(answer: Answer) -> float:
     """Binary gain at the first place of each wanted thing, over what the best order would have."""
     seen: set[int] = set()
     gain = 0.0
@@ -237,9 +242,9 @@ def evaluate(
         answered: told each answer of the first way, as it comes.
     """
     answers = []
-    for answer in ask(memory, questions, k=k):
-        answers.append(answer)
-        answered(answer)
+    for each in ask(memory, questions, k=k):
+        answers.append(each)
+        answered(each)
     return {
         "recall": figures(answers),
         "keywords": figures(list(ask(without_vectors(memory), questions, k=k))),

@@ -21,7 +21,7 @@ from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Recalls, Side
 from memcli.store.where import holds_any, one_of
-from memcli.times import local_zone
+from memcli.times import Span, local_zone
 from memcli.types import (
     PRIORITY_OF_KIND,
     Block,
@@ -43,6 +43,7 @@ from memcli.types import (
     Shown,
     Vector,
 )
+from memcli.weights import WEIGHTS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -120,6 +121,19 @@ class Draft:
             "expires_at": self.expires,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the store found for a question: of `rows` passages these `candidates`, unranked.
+
+    `times` are what the question's words of time mean; `degraded`: why only keywords were asked.
+    """
+
+    candidates: tuple[Candidate, ...]
+    rows: int
+    times: tuple[Span, ...]
+    degraded: str | None
 
 
 def _silent(_: str) -> None:
@@ -226,6 +240,21 @@ class Memory:
         return block
 
     def _search(self, query: Query) -> tuple[list[Hit], list[Candidate], str | None]:
+        found = self.find(query)
+        hits = rank.rank(
+            query.text,
+            found.candidates,
+            k=len(found.candidates),
+            total_rows=found.rows,
+            times=found.times,
+            tz=local_zone(),
+        )
+        if query.filters.current:
+            hits = [hit for hit in hits if hit.record.superseded_by is None]
+        return hits, list(found.candidates), found.degraded
+
+    def find(self, query: Query) -> Found:
+        """What the store holds that may answer, before it is ranked."""
         from concurrent.futures import ThreadPoolExecutor
 
         store = self.read()
@@ -244,12 +273,7 @@ class Memory:
                 times=times,
             )
             degraded = asked.result()[1] if store.state.memories else None
-        hits = rank.rank(
-            query.text, candidates, k=len(candidates), total_rows=rows, times=times, tz=local_zone()
-        )
-        if query.filters.current:
-            hits = [hit for hit in hits if hit.record.superseded_by is None]
-        return hits, candidates, degraded
+        return Found(tuple(candidates), rows, times, degraded)
 
     def _query_vector(self, store: LanceStore, text: str) -> tuple[Vector | None, str | None]:
         """The question's vector, or why there is none."""
@@ -505,7 +529,7 @@ class Memory:
         """What is only similar in meaning, inside the same selection."""
         taken = {record.id for record in chosen}
         hits, _, _ = self._search(Query(" ".join(subject.terms), now=now, filters=to_filters(selection)))
-        near = [hit.record for hit in hits if hit.parts["dense"] >= rank.DENSE_WEIGHT / 2]
+        near = [hit.record for hit in hits if hit.parts["dense"] >= WEIGHTS.dense / 2]
         return [
             record for record in near if record.id not in taken and (selection.match or "") in record.text
         ][:_RELATED]

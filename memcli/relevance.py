@@ -6,35 +6,8 @@ import re
 from collections.abc import Sequence
 
 from memcli.passages import is_unspaced, query_terms
-from memcli.rank import KEYWORD_WEIGHT
 from memcli.types import Candidate, Hit
-
-RELEVANT = 0.35
-"""Words met plus closeness that make a memory worth telling a model. Of questions with an answer, 19
-of 20 have a best hit above it (touchstone: 17); of small talk and general knowledge, one of 20
-(locomo: three, memora: four; across languages two)."""
-
-RELEVANT_WITHOUT_WORDS = 0.22
-"""The same where question and memory are written in different scripts and cannot share a word."""
-
-RELEVANT_WITHOUT_VECTORS = 0.2
-"""The same where words alone answer."""
-
-RELEVANT_TIME = 0.3
-"""What being of the time that a question names adds: "what did I do yesterday?" has no other word that
-could meet. The answer is in the block 9 points more often across languages, 2 on memorybank."""
-
-PERSONAL = 0.75
-"""The share of a threshold that suffices where the person asks about themself: general knowledge does
-not say "my". It brings the answer into the block 2 points more often on memorybank, and across
-languages; of twelve questions that say "I" or "my" and mean nothing personal, one more is told of
-something."""
-
-FOLLOWING = 0.7
-RELATIVE_DROP = 0.5
-"""Once the best memory passes, others follow from this share of the threshold and of the best one's
-relevance on: 0.7 instead of 1 brings the answer into the block 21 points more often across languages
-and 12 on touchstone, for one memory more in it; a drop of 0.6 loses 9 on memorybank."""
+from memcli.weights import WEIGHTS, Weights
 
 _IS_PERSONAL = re.compile(
     r"\b(?:my|mine|myself|our)\b|(?<!\bhow )\b(?:do|did|am|was|have|had|are|were) (?:i|we)\b"
@@ -51,13 +24,15 @@ _OF_A_SUM = re.compile(
 )
 
 
-def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]) -> list[Hit]:
+def relevant(
+    question: str, hits: Sequence[Hit], candidates: Sequence[Candidate], *, weights: Weights = WEIGHTS
+) -> list[Hit]:
     """Those of `rank`'s hits that are worth telling a model, in the same order; often none.
 
     A hit's relevance is its keyword share plus its closeness (how far its cosine has come from the
     lower quartile of the candidates' towards 1) plus what its time adds. Cosines of different
     embedders lie in different ranges, so only their place among this question's own candidates says
-    something. The best has to pass a threshold; the others follow it (FOLLOWING, RELATIVE_DROP), and
+    something. The best has to pass a threshold; the others follow it (`following`, `relative_drop`), and
     for them their context counts too. Greetings and sums ask for no memory. What was replaced is left
     out, and what replaced it is as relevant as it was.
     """
@@ -66,17 +41,17 @@ def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]
     closeness = _closeness(candidates)
     is_asked_unspaced = is_unspaced(question)
 
-    ease = PERSONAL if _IS_PERSONAL.search(question) else 1.0
+    ease = weights.personal if _IS_PERSONAL.search(question) else 1.0
 
     def threshold(hit: Hit) -> float:
         if not closeness:
-            return ease * RELEVANT_WITHOUT_VECTORS
+            return ease * weights.relevant_without_vectors
         shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
-        return ease * (RELEVANT if shares_script else RELEVANT_WITHOUT_WORDS)
+        return ease * (weights.relevant if shares_script else weights.relevant_without_words)
 
     def relevance(hit: Hit) -> float:
-        met = hit.parts["keyword"] / KEYWORD_WEIGHT + closeness.get(hit.record.id, 0.0)
-        return (met + (RELEVANT_TIME if hit.parts["time"] > 0 else 0.0)) / threshold(hit)
+        met = hit.parts["keyword"] / weights.keyword + closeness.get(hit.record.id, 0.0)
+        return (met + (weights.relevant_time if hit.parts["time"] > 0 else 0.0)) / threshold(hit)
 
     share = {hit.record.id: relevance(hit) for hit in hits}
     # Worst first, so that what was replaced twice hands on what it was handed.
@@ -87,7 +62,7 @@ def relevant(question: str, hits: Sequence[Hit], candidates: Sequence[Candidate]
     best = max(share.values(), default=0.0)
     if best < 1:
         return []
-    least = max(FOLLOWING, RELATIVE_DROP * best)
+    least = max(weights.following, weights.relative_drop * best)
     told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
     return [hit for hit in told if share[hit.record.id] + hit.parts["context"] / threshold(hit) >= least]
 

@@ -15,8 +15,8 @@ import memcli
 
 LINE = """
 __main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → vectors → selection → stats → export
-→ models → store → inject → relevance → rank → updates → timewords → lifecycle → about → extract → passages
-→ importers → redact → config → atomic → record_json → text → times → types → errors
+→ models → store → inject → relevance → rank → updates → keywords → weights → timewords → lifecycle → about
+→ extract → passages → importers → redact → config → atomic → record_json → text → times → types → errors
 """
 STATIONS = LINE.replace("→", "").split()
 
