@@ -43,6 +43,15 @@ class ModelError(MemcliError):
     exit_code = 4
 
 
+class PromptTooLongError(ModelError):
+    """More was sent than the model takes; the counts are tokens, None where the server does not tell."""
+
+    def __init__(self, message: str, hint: str, *, tokens: int | None, room: int | None) -> None:
+        super().__init__(message, hint)
+        self.tokens = tokens
+        self.room = room
+
+
 class StoreError(MemcliError):
     """The store is locked, damaged, full or cannot be written."""
 

@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
-import re
-import threading
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-JSON = "application/json; charset=utf-8"
-TEXT = "text/plain"
+from tests.ollama_chat import (
+    DEFAULT_CONTEXT,
+    NDJSON,
+    Says,
+    Script,
+    chat_message,
+    check_abilities,
+    check_chat,
+    check_schema,
+    generate_message,
+    script_answer,
+    script_for,
+    to_line,
+    tokens_read,
+    words,
+)
+from tests.wire import JSON, TEXT, DroppedError, Listener, RefusedError, Reply, Request, Stream, answer
+
+__all__ = [
+    "FAULTS",
+    "Model",
+    "OllamaServer",
+    "Reply",
+    "Request",
+    "Script",
+    "chat_model",
+    "embedding",
+    "words",
+]
+
 SPECIAL_TOKENS = 2
 MODIFIED_AT = "2026-08-21T10:00:00.000000000Z"
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model that the server has. `capabilities` is what the listing says, which need not be true."""
+    """A model that the server has; `chat_model` makes one that answers.
+
+    `capabilities` is what the listing says, which need not be true; `parameters` are of its Modelfile; a
+    native one refuses a prompt that is too long, the others cut it in silence.
+    """
 
     name: str
     dim: int = 256
@@ -32,6 +61,8 @@ class Model:
     capabilities: Sequence[str] = ("embedding",)
     version: int = 1
     remote_host: str | None = None
+    parameters: str = ""
+    is_native: bool = False
 
     @property
     def digest(self) -> str:
@@ -50,7 +81,6 @@ class Model:
 
     @property
     def listing(self) -> dict[str, Any]:
-        remote = {"remote_model": self.name, "remote_host": self.remote_host} if self.remote_host else {}
         return {
             "name": self.name,
             "model": self.name,
@@ -59,43 +89,35 @@ class Model:
             "digest": self.digest,
             "details": self.details,
             "capabilities": list(self.capabilities),
-            **remote,
+            **self.remote,
         }
 
-
-@dataclass(frozen=True)
-class Reply:
-    """What goes over the wire; a cut one announces all of its body and sends half of it."""
-
-    status: int
-    body: bytes
-    content_type: str | None = JSON
-    is_cut: bool = False
-    location: str | None = None
-
-
-@dataclass(frozen=True)
-class Request:
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
     @property
-    def json(self) -> Any:
-        return json.loads(self.body)
+    def remote(self) -> dict[str, str]:
+        return {"remote_model": self.name, "remote_host": self.remote_host} if self.remote_host else {}
 
 
-class RefusedError(Exception):
-    """Ends a handler with an error of the server."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.reply = answer({"error": message}, status=status)
-
-
-def answer(value: Any, *, status: int = 200) -> Reply:
-    return Reply(status, json.dumps(value, separators=(",", ":")).encode())
+def chat_model(
+    name: str = "llama3.2:latest",
+    *,
+    context: int = 131_072,
+    thinks: bool = False,
+    is_native: bool = False,
+    parameters: str = "",
+    remote_host: str | None = None,
+) -> Model:
+    """A model that answers: `thinks` where it has a field for its thinking, and thinks by default."""
+    return Model(
+        name,
+        dim=640,
+        context=context,
+        family="llama",
+        embeds=False,
+        capabilities=("completion", "tools", *(["thinking"] if thinks else [])),
+        remote_host=remote_host,
+        parameters=parameters,
+        is_native=is_native,
+    )
 
 
 def _with_vectors(change: Callable[[list[list[float]]], Any]) -> Callable[[Reply], Reply]:
@@ -135,11 +157,6 @@ FAULTS: dict[str, Callable[[Reply], Reply]] = {
 """What an embedding request can come to instead of its answer."""
 
 
-def words(text: str) -> list[str]:
-    """Words; of Chinese and Japanese, characters."""
-    return re.findall(r"[぀-ヿ一-鿿]|\w+", text.casefold())
-
-
 def embedding(tokens: Sequence[str], dim: int) -> list[float]:
     """A unit vector that points where the vectors of texts with the same words point."""
     sums = [0.0] * dim
@@ -160,7 +177,18 @@ class OllamaServer:
 
     Switches, to be set at any time: `fault` (a key of FAULTS) spoils what embed answers, `poison` makes
     every embed request fail that holds this word, `delay_s` makes all answers wait, `redirect_to` sends
-    all requests to another server, `stop()` makes the port refuse.
+    all requests to another server, `stop()` makes the port refuse and breaks off what is being said.
+
+    Chat: `says` is what the models answer to /api/chat and /api/generate: a text, a Script (pieces, delays,
+    failures), a function of the Request that gives one, or a list of these, one a request. `load_s` is how
+    long a model loads before its first answer, and again when its num_ctx changes (`loads` tells each time).
+    `chats()` are the requests so far, `left` those whose client did not wait for the end. Models of
+    `library` can be pulled, unless `pull_fault` says how that fails.
+
+        with OllamaServer([chat_model()]) as server:
+            server.says = ["Noted.", Script(["Maven", "."], pace_s=0.01), Script(fault="dropped")]
+            ...  # OLLAMA_HOST is server.host
+            assert server.chats()[0]["messages"][-1]["content"] == "I use Maven."
     """
 
     models: Sequence[Model] = (Model("bge-m3:latest"),)
@@ -168,30 +196,37 @@ class OllamaServer:
     poison: str | None = None
     delay_s: float = 0.0
     redirect_to: str | None = None
+    says: Says = None
+    load_s: float = 0.0
+    library: Sequence[Model] = ()
+    pull_fault: str | None = None
     requests: list[Request] = field(default_factory=list)
+    left: list[Request] = field(default_factory=list)
     loaded: dict[str, int] = field(default_factory=dict)
+    loads: list[tuple[str, int]] = field(default_factory=list)
 
     def __enter__(self) -> OllamaServer:
-        self._stopping = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"ollama": self}))
-        self._http.daemon_threads = False
-        self.host = f"http://127.0.0.1:{self._http.server_port}"
-        # The default looks for a shutdown only every half second.
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
-        self._thread.start()
+        self._listener = Listener(self)
+        self._turns = itertools.count()
+        self.host = self._listener.host
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:
-        self._stopping.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        self._listener.stop()
+
+    def note_left(self, request: Request) -> None:
+        self.left.append(request)
+
+    def chats(self) -> list[dict[str, Any]]:
+        """The bodies of the chat requests so far, without those that only load or unload."""
+        bodies = [request.json for request in self.requests if request.path == "/api/chat"]
+        return [body for body in bodies if body.get("messages")]
 
     @property
-    def routes(self) -> dict[str, dict[str, Callable[[Request], Reply]]]:
+    def routes(self) -> dict[str, dict[str, Callable[[Request], Reply | Stream]]]:
         """Path → method → handler."""
         return {
             "/": {"GET": self._root, "HEAD": self._root},
@@ -200,11 +235,14 @@ class OllamaServer:
             "/api/ps": {"GET": self._ps},
             "/api/show": {"POST": self._show},
             "/api/embed": {"POST": self._embed_or_fail},
+            "/api/chat": {"POST": self._chat},
+            "/api/generate": {"POST": self._generate},
+            "/api/pull": {"POST": self._pull},
         }
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: Request) -> Reply | Stream:
         self.requests.append(request)
-        self._stopping.wait(self.delay_s)
+        self._listener.stopping.wait(self.delay_s)
         if request.headers.get("Host", "").rpartition(":")[0] not in {"127.0.0.1", "localhost"}:
             return Reply(403, b"", None)
         if self.redirect_to:
@@ -274,7 +312,87 @@ class OllamaServer:
             }
         )
 
+    # --- chat ---
+
+    def _chat(self, request: Request) -> Reply | Stream:
+        body = read_body(request)
+        check_chat(body)
+        return self._say(request, body, body.get("messages") or [], chat_message, "chat")
+
+    def _generate(self, request: Request) -> Reply | Stream:
+        body = read_body(request)
+        check_chat(body)
+        given = (("system", body.get("system")), ("user", body.get("prompt")))
+        messages = [{"role": role, "content": text} for role, text in given if text]
+        return self._say(request, body, messages, generate_message, "generate")
+
+    def _say(
+        self,
+        request: Request,
+        body: Mapping[str, Any],
+        messages: Sequence[Mapping[str, Any]],
+        shape: Callable[[str, str], dict[str, Any]],
+        verb: str,
+    ) -> Reply | Stream:
+        model = self.find(body["model"])
+        if model is None:
+            raise RefusedError(404, f"model '{body['model']}' not found")
+        if model.embeds:
+            raise RefusedError(400, f'"{body["model"]}" does not support {verb}')
+        check_abilities(body, model.capabilities, full_name(model.name))
+        context = _context(body, model, default=DEFAULT_CONTEXT)
+        if not messages:
+            self._load(body, model, context)
+            reason = "unload" if body.get("keep_alive") == 0 else "load"
+            head = {"model": body["model"], "created_at": MODIFIED_AT}
+            return answer({**head, **shape("", ""), "done": True, "done_reason": reason})
+        check_schema(body)
+        self._load(body, model, context)
+        read = tokens_read({**body, "messages": messages}, context, is_native=model.is_native)
+        return script_answer(
+            script_for(self.says, request, turn=next(self._turns)),
+            body,
+            shape=shape,
+            thinks="thinking" in model.capabilities,
+            read=read,
+            wait=self._listener.stopping.wait,
+        )
+
+    def _pull(self, request: Request) -> Reply | Stream:
+        body = read_body(request)
+        name = body.get("model", "")
+        if " " in name:
+            raise RefusedError(400, "invalid model name")
+        wanted = full_name(name).casefold()
+        model = next((model for model in self.library if full_name(model.name).casefold() == wanted), None)
+        events = self._pulled(model)
+        if body.get("stream", True):
+            return Stream((to_line(event) for event in events), NDJSON)
+        last = list(events)[-1]
+        return replace(answer(last, status=500 if "error" in last else 200), content_type="application/json")
+
+    def _pulled(self, model: Model | None) -> Iterator[dict[str, Any]]:
+        yield {"status": "pulling manifest"}
+        if model is None or self.pull_fault in PULL_FAULTS:
+            yield {"error": PULL_FAULTS[self.pull_fault or "no such model"]}
+            return
+        for digest, total in ((model.digest, 4_000), (model.digest[::-1], 50)):
+            layer = {"status": f"pulling {digest[:12]}", "digest": f"sha256:{digest}", "total": total}
+            yield layer
+            for share in (1, 2, 4):
+                yield {**layer, "completed": total * share // 4}
+                if share == 2 and self.pull_fault:
+                    yield from _broken_pull(self.pull_fault)
+                    return
+        yield {"status": "verifying sha256 digest"}
+        yield {"status": "writing manifest"}
+        self.models = [*self.models, model]
+        yield {"status": "success"}
+
     def _load(self, body: Mapping[str, Any], model: Model, context: int) -> None:
+        if self.loaded.get(model.name) != context:
+            self.loads.append((model.name, context))
+            self._listener.stopping.wait(self.load_s)
         self.loaded[model.name] = context
         if body.get("keep_alive") == 0:
             del self.loaded[model.name]
@@ -285,6 +403,20 @@ class OllamaServer:
 
 
 _NO_MODEL = "model '' not found"
+
+PULL_FAULTS = {
+    "no such model": "pull model manifest: file does not exist",
+    "offline": 'pull model manifest: Get "https://registry.ollama.ai/v2/library/nope/manifests/latest": '
+    "dial tcp: lookup registry.ollama.ai on 127.0.0.53:53: no such host",
+}
+"""Errors before anything was fetched; "disk full", "dropped" and "no success" come in the middle."""
+
+
+def _broken_pull(fault: str) -> Iterator[dict[str, Any]]:
+    if fault == "dropped":
+        raise DroppedError
+    if fault == "disk full":
+        yield {"error": "write /models/blobs/sha256-partial: no space left on device"}
 
 
 def full_name(name: str) -> str:
@@ -325,8 +457,8 @@ def _dimensions(body: Mapping[str, Any]) -> int:
     return max(dim, 0)
 
 
-def _context(body: Mapping[str, Any], model: Model) -> int:
-    context = body.get("options", {}).get("num_ctx", model.context)
+def _context(body: Mapping[str, Any], model: Model, *, default: int | None = None) -> int:
+    context = (body.get("options") or {}).get("num_ctx", default or model.context)
     if not isinstance(context, int):
         raise RefusedError(500, 'option "num_ctx" must be of type integer')
     return min(context, model.context)
@@ -356,6 +488,7 @@ def _running(model: Model, context: int) -> dict[str, Any]:
 def _shown(model: Model) -> dict[str, Any]:
     return {
         "modelfile": "",
+        **({"parameters": model.parameters} if model.parameters else {}),
         "template": "",
         "details": model.details,
         "model_info": {
@@ -365,45 +498,7 @@ def _shown(model: Model) -> dict[str, Any]:
             **({f"{model.family}.pooling_type": 1} if model.embeds else {}),
         },
         "tensors": [{"name": "token_embd.weight", "type": "F16", "shape": [model.dim, 30_522]}],
-        "capabilities": ["embedding" if model.embeds else "completion"],
+        "capabilities": ["embedding"] if model.embeds else list(model.capabilities) or ["completion"],
         "modified_at": MODIFIED_AT,
+        **model.remote,
     }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    ollama: OllamaServer
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def do_HEAD(self) -> None:
-        self._answer()
-
-    def do_POST(self) -> None:
-        self._answer()
-
-    def do_DELETE(self) -> None:
-        self._answer()
-
-    def _answer(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        request = Request(self.command, self.path, dict(self.headers), self.rfile.read(length))
-        self._send(self.ollama.reply(request))
-
-    def _send(self, reply: Reply) -> None:
-        self.close_connection = True
-        self.send_response(reply.status)
-        if reply.content_type:
-            self.send_header("Content-Type", reply.content_type)
-        if reply.location:
-            self.send_header("Location", reply.location)
-        self.send_header("Content-Length", str(len(reply.body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            # A client that no longer waits is no error of the server.
-            with suppress(BrokenPipeError, ConnectionResetError):
-                self.wfile.write(reply.body[: len(reply.body) // 2] if reply.is_cut else reply.body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass

@@ -1,71 +1,29 @@
-"""Ollama: where it is, which models it has, and its embeddings."""
+"""Ollama's server: where it is, which models it has, how it is called and what its errors mean."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ModelError, UsageError
-from memcli.models.vectors import batches, mean, pieces, unit
-from memcli.text import clean
-from memcli.types import Vector
+from memcli.models.families import family_of
 
 if TYPE_CHECKING:
     import ollama
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
 
-BATCH = 16
-"""Texts for one request: the server embeds them one after the other anyway."""
-
-MIN_CHARS = 64
-"""A text as short as this that is still too long for the model is an error, and no longer halved."""
-
 PROBE_S = 1.0
 CONNECT_S = {True: 2.0, False: 10.0}
 """By whether the server is on this machine."""
 
 
-# --- what is known of models ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Embedding models of one name, and what they want in front of a question and of a text."""
-
-    name: str
-    query: str = ""
-    document: str = ""
-
-
-_SEARCH = "Represent this sentence for searching relevant passages: "
-
-FAMILIES = (
-    Family("bge-m3"),
-    Family(
-        "qwen3-embedding",
-        "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:",
-    ),
-    Family("embeddinggemma", "task: search result | query: ", "title: none | text: "),
-    Family("snowflake-arctic-embed2", "query: "),
-    Family("e5", "query: ", "passage: "),
-    Family("nomic-embed-text", "search_query: ", "search_document: "),
-    Family("mxbai-embed-large", _SEARCH),
-    Family("snowflake-arctic-embed", _SEARCH),
-    Family("all-minilm"),
-)
-"""From the model cards; the one to take first for a new store comes first: many languages, long texts.
-The server puts no prefix in front by itself."""
-
-
-def family_of(model: str) -> Family | None:
-    """The known family that a model's name says: nomic-embed-text of "hf.co/…/nomic-embed-text-v1.5-GGUF"."""
-    bare = model.casefold().rpartition("/")[2].partition(":")[0]
-    return next((family for family in FAMILIES if f"-{family.name}-" in f"-{bare}-"), None)
+# --- what it has ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +129,6 @@ def probe(host: str | None, *, timeout_s: float = PROBE_S) -> str:
         ModelError: nothing answers in time, or something else does.
         UsageError: `host` is not an address.
     """
-    import json
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import ProxyHandler, build_opener
@@ -182,9 +139,9 @@ def probe(host: str | None, *, timeout_s: float = PROBE_S) -> str:
         with build_opener(*direct).open(f"{url}/api/version", timeout=timeout_s) as answer:
             return str(json.load(answer)["version"])
     except (HTTPError, ValueError, TypeError, KeyError) as error:
-        raise _nonsense(url) from error
+        raise nonsense(url) from error
     except (OSError, HTTPException) as error:
-        raise _unreachable(url) from error
+        raise unreachable(url) from error
 
 
 def list_models(host: str | None, *, timeout_s: float = 5.0) -> list[ModelInfo]:
@@ -195,105 +152,15 @@ def list_models(host: str | None, *, timeout_s: float = 5.0) -> list[ModelInfo]:
         UsageError: `host` is not an address.
     """
     url = to_url(host)
-    client = _connect(url, timeout_s=timeout_s)
-    with _translated(url):
+    client = connect(url, timeout_s=timeout_s)
+    with translated(url):
         # The client's own list() drops what tells a cloud model from a local one.
         entries = client._request_raw("GET", "/api/tags").json()["models"]  # type: ignore[no-untyped-call]
         return [_to_model(entry) for entry in entries or ()]
 
 
-# --- embeddings -----------------------------------------------------------------------------------
-
-
-class OllamaEmbedder:
-    """Embeddings of one model of an Ollama server.
-
-    No text is cut in silence: one that the model cannot take whole is halved until it can, and the
-    pieces' vectors are averaged.
-
-    Args:
-        model: as `list_models` gives it.
-        host: OLLAMA_HOST, in any of its forms.
-        timeout_s: how long an answer may take; a cold model is loaded first.
-        dim: how long the vectors must be; None when that is not known yet.
-    """
-
-    def __init__(
-        self, model: ModelInfo, *, host: str | None, timeout_s: float = 60.0, dim: int | None = None
-    ) -> None:
-        self._url = to_url(host)
-        self._client = _connect(self._url, timeout_s=timeout_s)
-        self._model = model
-        self._family = family_of(model.name) or Family(model.name)
-        self._dim = dim
-
-    @property
-    def name(self) -> str:
-        """Such as "ollama:bge-m3@790764642607": another digest is another model."""
-        return f"ollama:{self._model.short_name}@{self._model.digest[:12]}"
-
-    @property
-    def local(self) -> bool:
-        """Whether texts stay on this machine."""
-        return is_loopback(self._url) and not self._model.is_remote
-
-    @property
-    def dim(self) -> int:
-        """How long the vectors are, measured where that is not known yet. Raises ModelError."""
-        return self._dim or self.measure()
-
-    def measure(self) -> int:
-        """How long a vector is, by asking for one. Raises ModelError."""
-        return len(self.embed_query("How long is a vector?"))
-
-    def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Unit vectors of texts to be found, in order. Raises ModelError."""
-        cleaned = [clean(text) or " " for text in texts]
-        return [
-            vector
-            for batch in batches(cleaned, size=BATCH)
-            for vector in self._embed(batch, prefix=self._family.document)
-        ]
-
-    def embed_query(self, text: str) -> Vector:
-        """The unit vector of a question. Raises ModelError."""
-        return self._embed([clean(text) or " "], prefix=self._family.query)[0]
-
-    def _embed(self, texts: Sequence[str], *, prefix: str) -> list[Vector]:
-        try:
-            return self._ask([prefix + text for text in texts])
-        except _RefusedError as refusal:
-            if not refusal.is_about_text:
-                raise
-            if len(texts) > 1:
-                # One text fails the whole request: each goes alone.
-                return [vector for text in texts for vector in self._embed([text], prefix=prefix)]
-            if not refusal.is_too_long or len(texts[0]) <= MIN_CHARS:
-                raise
-        parts = pieces(texts[0], chars=(len(texts[0]) + 1) // 2)
-        return [mean(self._embed(parts, prefix=prefix), weights=[len(part) for part in parts])]
-
-    def _ask(self, texts: Sequence[str]) -> list[Vector]:
-        with _translated(self._url, model=self._model.short_name):
-            rows = self._client.embed(self._model.name, texts, truncate=False).embeddings
-        if len(rows) != len(texts):
-            raise ModelError(f"Ollama gave {len(rows)} vectors for {len(texts)} texts")
-        return [self._checked(row) for row in rows]
-
-    def _checked(self, row: Sequence[float]) -> Vector:
-        self._dim = self._dim or len(row)
-        if len(row) != self._dim:
-            raise ModelError(
-                f"{self._model.short_name} gave {len(row)} numbers in place of {self._dim}",
-                "run memcli reembed if the model has changed",
-            )
-        return unit(row)
-
-
-def open_ollama(
-    model: str, *, host: str | None, timeout_s: float = 60.0, dim: int | None = None
-) -> OllamaEmbedder:
-    """The embedder of a model by its name.
+def find_model(model: str, *, host: str | None) -> ModelInfo:
+    """A model by its name.
 
     Raises:
         ModelError: the server cannot be reached, or does not have the model.
@@ -302,63 +169,89 @@ def open_ollama(
     info = next((info for info in list_models(host) if is_same_model(info.name, model)), None)
     if info is None:
         raise ModelError(f"Ollama does not have {model}", f"run: ollama pull {model}")
-    return OllamaEmbedder(info, host=host, timeout_s=timeout_s, dim=dim)
+    return info
 
 
-# --- the client and its errors --------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What the server knows of one model: `context_tokens` as it was trained, `num_ctx` of its Modelfile."""
+
+    capabilities: frozenset[str]
+    context_tokens: int | None
+    num_ctx: int | None
+    is_remote: bool
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it answers; servers before 0.6 name no capabilities."""
+        return "completion" in self.capabilities or not self.capabilities
 
 
-class _RefusedError(ModelError):
-    """The server answered with an error."""
-
-    def __init__(self, status: int, said: str, *, model: str) -> None:
-        hint = _HINTS.get(status, "").format(model=model)
-        super().__init__(f"Ollama refused ({status}): {said or 'it did not say why'}", hint)
-        self.is_about_text = status in {400, 500}
-        self.is_too_long = any(words in said for words in _TOO_LONG)
-
-
-_HINTS = {
-    401: "look at OLLAMA_API_KEY",
-    403: "look at OLLAMA_HOST, and at the settings of the server",
-    404: "run: ollama pull {model}",
-    501: "{model} answers but does not embed, choose an embedding model",
-    503: "the server is busy, try again later",
-}
-
-_TOO_LONG = ("context length", "too large to process")
+def show_model(model: str, *, host: str | None, timeout_s: float = 5.0) -> Details:
+    """What the server knows of a model. Raises as `find_model` does."""
+    url = to_url(host)
+    client = connect(url, timeout_s=timeout_s)
+    with translated(url, model=model):
+        shown = client._request_raw("POST", "/api/show", json={"model": model}).json()  # type: ignore[no-untyped-call]
+        return _to_details(shown)
 
 
-@contextmanager
-def _translated(url: str, *, model: str = "MODEL") -> Iterator[None]:
-    """Whatever the client raises, as a ModelError."""
-    import httpx
-    import ollama
-
-    try:
-        yield
-    except ollama.ResponseError as error:
-        said = " ".join(str(error.error).split())[:200]
-        raise _RefusedError(error.status_code, said, model=model) from error
-    except httpx.TimeoutException as error:
-        raise ModelError(f"Ollama at {url} did not answer in time", "try again, it may be loading") from error
-    except (OSError, httpx.HTTPError) as error:
-        raise _unreachable(url) from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        # Not JSON, JSON of another shape (pydantic's errors are ValueErrors), an error body that is a list.
-        raise _nonsense(url) from error
+def _to_details(shown: Mapping[str, Any]) -> Details:
+    info = shown.get("model_info") or {}
+    context = info.get(f"{info.get('general.architecture')}.context_length")
+    num_ctx = re.search(r"^num_ctx\s+(\d+)", shown.get("parameters") or "", re.MULTILINE)
+    return Details(
+        capabilities=frozenset(shown.get("capabilities") or ()),
+        context_tokens=int(context) if context else None,
+        num_ctx=int(num_ctx[1]) if num_ctx else None,
+        is_remote=bool(shown.get("remote_host") or shown.get("remote_model")),
+    )
 
 
-def _unreachable(url: str) -> ModelError:
-    return ModelError(f"Ollama does not answer at {url}", "start it with: ollama serve")
+# --- fetching a model -----------------------------------------------------------------------------
 
 
-def _nonsense(url: str) -> ModelError:
-    return ModelError(f"what answers at {url} does not talk like Ollama", "look at OLLAMA_HOST")
+@dataclass(frozen=True, slots=True)
+class Pulling:
+    """How far a model is fetched: bytes over all its parts that are known of by now."""
+
+    status: str
+    done_bytes: int
+    total_bytes: int
 
 
-def _connect(url: str, *, timeout_s: float) -> ollama.Client:
-    """A client for one server; it keeps no connection open."""
+def pull(model: str, *, host: str | None, silence_s: float = 300.0) -> Iterator[Pulling]:
+    """Fetch a model to the server; what was fetched is kept when it is stopped or fails.
+
+    Raises:
+        ModelError: the server cannot be reached, or cannot fetch it: also after some progress.
+        UsageError: `host` is not an address.
+    """
+    url = to_url(host)
+    client = connect(url, timeout_s=silence_s)
+    parts: dict[str, tuple[int, int]] = {}
+    status = ""
+    with translated(url, model=model):
+        for event in events(client, "/api/pull", {"model": model, "stream": True}, model=model):
+            status = str(event["status"])
+            if "digest" in event:
+                parts[event["digest"]] = int(event.get("completed") or 0), int(event.get("total") or 0)
+            done, total = (sum(sizes) for sizes in zip(*parts.values(), strict=True)) if parts else (0, 0)
+            yield Pulling(status, done, total)
+    if status != "success":
+        raise ModelError(f"Ollama stopped fetching {model} without saying why", "run the command again")
+
+
+# --- calling it -----------------------------------------------------------------------------------
+
+
+def connect(url: str, *, timeout_s: float) -> ollama.Client:
+    """A client for one server; it keeps no connection open. Raises ModelError.
+
+    Args:
+        url: as `to_url` gives it.
+        timeout_s: how long the server may be silent.
+    """
     is_near = is_loopback(url)
     try:
         with _environment(**_HARMLESS):
@@ -370,6 +263,8 @@ def _connect(url: str, *, timeout_s: float) -> ollama.Client:
             # A proxy would carry texts off the machine, and so would a redirect.
             trust_env=not is_near,
             follow_redirects=False,
+            # Reading all certificates takes longer than the request, and plain HTTP needs none.
+            verify=url.startswith("https:"),
             limits=httpx.Limits(max_keepalive_connections=0),
         )
     except (ImportError, ValueError, OSError) as error:
@@ -400,3 +295,126 @@ def _environment(**values: str) -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+def events(
+    client: ollama.Client, path: str, body: Mapping[str, Any], *, model: str
+) -> Iterator[dict[str, Any]]:
+    """The lines of a streamed answer as they come, inside `translated`; closing it ends the request.
+
+    The client's own stream splits lines at U+0085 too, which the server does not escape, and stumbles over
+    a blank line.
+    """
+    with client._client.stream("POST", path, json=body) as answer:
+        if not answer.is_success:
+            raise RefusedError(answer.status_code, _said_in(answer.read().decode(errors="replace")), model)
+        rest = b""
+        for chunk in answer.iter_bytes():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in filter(bytes.strip, lines):
+                event: dict[str, Any] = json.loads(line)
+                if "error" in event:
+                    raise RefusedError(0, _said(event["error"]), model)
+                yield event
+    if rest.strip():
+        # Every whole line has its end; what is no beginning of one does not come from Ollama.
+        url = str(client._client.base_url)
+        raise _broken(url) if rest.lstrip().startswith(b"{") else nonsense(url)
+
+
+# --- its errors -----------------------------------------------------------------------------------
+
+
+class RefusedError(ModelError):
+    """The server answered with an error; a `status` of 0 means that it had begun to answer."""
+
+    def __init__(self, status: int, said: str, model: str) -> None:
+        by_words = (hint for words, hint in _HINTS_BY_WORDS.items() if words in said)
+        hint = next(by_words, _HINTS.get(status, "")).format(model=model)
+        what = f"Ollama refused ({status})" if status else "Ollama failed in the middle"
+        super().__init__(f"{what}: {said or 'it did not say why'}", hint)
+        self.said = said
+        self.is_about_text = status in {400, 500}
+        self.is_too_long = any(words in said for words in _TOO_LONG)
+
+
+_HINTS = {
+    0: "try again; the log of the server says more",
+    401: "look at OLLAMA_API_KEY",
+    403: "look at OLLAMA_HOST, and at the settings of the server",
+    404: "run: ollama pull {model}",
+    500: "try again; the log of the server says more",
+    501: "choose another model than {model}",
+    503: "the server is busy, try again later",
+}
+
+_HINTS_BY_WORDS = {
+    "does not support chat": "{model} embeds but does not answer, choose a chat model",
+    "does not support embeddings": "{model} answers but does not embed, choose an embedding model",
+    "more system memory": "choose a smaller model, or close other programs",
+    "file does not exist": "look for its name at https://ollama.com/library",
+    "no such host": "the server needs the network to fetch a model",
+    "dial tcp": "the server needs the network to fetch a model",
+    "a web page": "look at OLLAMA_HOST: something else answers there",
+}
+
+_TOO_LONG = ("context length", "context size", "too large to process")
+
+
+@contextmanager
+def translated(url: str, *, model: str = "MODEL") -> Iterator[None]:
+    """Whatever the client raises, as a ModelError."""
+    import httpx
+    import ollama
+
+    try:
+        yield
+    except ollama.ResponseError as error:
+        raise RefusedError(error.status_code, _said(error.error), model) from error
+    except httpx.TimeoutException as error:
+        raise ModelError(f"Ollama at {url} did not answer in time", "try again, it may be loading") from error
+    except (ConnectionError, httpx.ConnectError) as error:
+        raise unreachable(url) from error
+    except (OSError, httpx.HTTPError) as error:
+        raise _broken(url) from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        # Not JSON, JSON of another shape (pydantic's errors are ValueErrors), an error body that is a list.
+        raise nonsense(url) from error
+
+
+def _said_in(body: str) -> str:
+    """What the body of an error says."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return _said(body)
+    return _said(value.get("error", body) if isinstance(value, dict) else body)
+
+
+def _said(error: object) -> str:
+    """An error in one line: of one that is nested, also as JSON inside the string, the innermost message."""
+    if isinstance(error, dict):
+        return _said(error.get("error") or error.get("message") or "")
+    text = str(error)
+    if text.startswith("{"):
+        with suppress(ValueError):
+            return _said(json.loads(text))
+    if text.lstrip()[:1] == "<":
+        return "a web page in place of an answer"
+    return " ".join(text.split())[:200]
+
+
+def unreachable(url: str) -> ModelError:
+    """Nothing answers there."""
+    return ModelError(f"Ollama does not answer at {url}", "start it with: ollama serve")
+
+
+def nonsense(url: str) -> ModelError:
+    """Something else than Ollama answers there."""
+    return ModelError(f"what answers at {url} does not talk like Ollama", "look at OLLAMA_HOST")
+
+
+def _broken(url: str) -> ModelError:
+    return ModelError(
+        f"the connection to Ollama at {url} broke off", "try again; the log of the server says more"
+    )

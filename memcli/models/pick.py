@@ -6,16 +6,9 @@ from dataclasses import dataclass
 
 from memcli.errors import ModelError, UsageError
 from memcli.models.builtin import BUILTINS, load_builtin
-from memcli.models.ollama import (
-    FAMILIES,
-    ModelInfo,
-    OllamaEmbedder,
-    family_of,
-    is_same_model,
-    list_models,
-    open_ollama,
-    probe,
-)
+from memcli.models.families import FAMILIES, family_of
+from memcli.models.ollama import ModelInfo, is_same_model, list_models, probe
+from memcli.models.ollama_embed import OllamaEmbedder, open_ollama
 from memcli.types import Embedder
 
 _REEMBED = "run memcli reembed to make its vectors anew"

@@ -11,17 +11,9 @@ import time
 import pytest
 
 from memcli.errors import ModelError, UsageError
-from memcli.models.ollama import (
-    BATCH,
-    OllamaEmbedder,
-    family_of,
-    is_loopback,
-    is_same_model,
-    list_models,
-    open_ollama,
-    probe,
-    to_url,
-)
+from memcli.models.families import family_of
+from memcli.models.ollama import is_loopback, is_same_model, list_models, probe, to_url
+from memcli.models.ollama_embed import BATCH, OllamaEmbedder, open_ollama
 from memcli.types import Vector
 from tests.ollama_server import FAULTS, Model, OllamaServer
 
