@@ -8,22 +8,25 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from memcli import __version__, inject, lifecycle, rank, relevance, stats, timewords, vectors
+from memcli import __version__, inject, lifecycle, rank, relevance, sessions, stats, timewords, vectors
 from memcli.about import Subject, subject_of
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
 from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
+from memcli.store import events, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Recalls, Side
 from memcli.store.where import holds_any, one_of
+from memcli.tasks import Tasks, value_of
 from memcli.times import Span, local_zone
 from memcli.types import (
     PRIORITY_OF_KIND,
+    Arm,
     Block,
     Candidate,
     Change,
@@ -40,7 +43,9 @@ from memcli.types import (
     Record,
     Remembered,
     Selection,
+    Session,
     Shown,
+    Turn,
     Vector,
 )
 from memcli.weights import WEIGHTS
@@ -155,7 +160,7 @@ class Memory:
     notice: Callable[[str], None] = _silent
     _embedder: Picked | None = field(default=None, init=False)
     _side: tuple[int, Side] | None = field(default=None, init=False)
-    _later: list[Callable[[], None]] = field(default_factory=list, init=False)
+    _later: list[Callable[[], object]] = field(default_factory=list, init=False)
 
     # --- remember ---------------------------------------------------------------------------------
 
@@ -353,7 +358,7 @@ class Memory:
 
         if counts := self._counts_of_read(source, intake):
             return report_again(source.path, counts)
-        side = self._read_side()
+        side = self.read_side()
         buried = side.tombstones() if side else 0
 
         def tell(done: int, total: int | None) -> None:
@@ -414,7 +419,7 @@ class Memory:
 
     def _counts_of_read(self, source: Source, intake: Intake) -> dict[str, Any] | None:
         """What a file gave that was read to its end the same way and has not changed since."""
-        side = self._read_side()
+        side = self.read_side()
         if side is None or not source.key or intake.dry_run or intake.restore:
             return None
         key = side.state().key
@@ -432,7 +437,7 @@ class Memory:
 
     def _place_of(self, source: Source) -> str:
         """The conversation of a file's messages that name none: the file's own, wherever it lies now."""
-        side = self._read_side()
+        side = self.read_side()
         key = side.state().key if side else b""
         if source.key is None:
             # Standard input has no name; what it begins with tells it from another.
@@ -459,7 +464,7 @@ class Memory:
         """One memory with what it replaced and what replaced it. Raises NothingMatchedError, UsageError."""
         store, now = self.read(), self.clock()
         record = store.resolve(prefix, now=now)
-        side = self._read_side()
+        side = self.read_side()
         count, last = side.recalled(record.id) if side else (0, None)
         derived = store.scan(Filters(with_hidden=True), now=now, extra=holds_any("derived_from", [record.id]))
         return Shown(
@@ -507,16 +512,23 @@ class Memory:
         """
         store, now = self.read(), self.clock()
         subject = subject_of(selection.query) if selection.query is not None else None
-        chosen = chosen_by(selection, subject, store, now=now)
+        side = self.read_side()
+        chosen = chosen_by(selection, subject, store, now=now, loose=sessions.loose(side))
         related = self._related(subject, chosen, selection, now=now) if subject else []
         if selection.with_related:
             chosen, related = [*chosen, *related], []
-        if not chosen and not related:
+        everything = selection == Selection(everything=True)
+        names = self.tasks.names() if everything else ()
+        if not chosen and not related and not names:
             raise NothingMatchedError("no memory matches", "see what there is with `memcli list`")
-        derived = list(
-            store.scan(Filters(with_hidden=True), now=now, order=(), extra="derived_from IS NOT NULL")
-        )
-        return ForgetPlan(changes=tuple(lifecycle.with_derived(chosen, derived)), related=tuple(related))
+        plan = self._plan_erase(chosen)
+        return replace(plan, related=tuple(related), tasks=tuple(names), everything=everything)
+
+    def _plan_erase(self, chosen: Sequence[Record]) -> ForgetPlan:
+        """To erase these, and what was derived from these alone."""
+        extra = "derived_from IS NOT NULL"
+        derived = self.read().scan(Filters(with_hidden=True), now=self.clock(), order=(), extra=extra)
+        return ForgetPlan(changes=tuple(lifecycle.with_derived(chosen, list(derived))), related=())
 
     def _related(
         self,
@@ -540,11 +552,11 @@ class Memory:
 
         records = [change.record for change in plan.changes]
         with self.write() as (store, side):
-            if records:
-                purge.erase(store, side, records, at=self.clock())
+            if records or plan.everything:
+                purge.erase(store, side, records, at=self.clock(), everything=plan.everything)
             if not prove:
                 return None
-            return purge.prove(store, self.place.directories(), records, now=self.clock())
+            return purge.prove(store, side, self.place.directories(), records, now=self.clock())
 
     def retire(self, plan: ForgetPlan) -> Sequence[Record]:
         """Hide what was planned and keep it as history."""
@@ -552,6 +564,104 @@ class Memory:
             changes = lifecycle.retire([change.record for change in plan.changes], now=self.clock())
             self._apply(store, side, changes, command="retire")
         return [change.record for change in changes]
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    def begin_session(self, *, project: str | None = None, model: str | None = None) -> Session:
+        """A new chat session; it is on disk from its first turn on."""
+        return sessions.begin(at=self.clock(), project=project, model=model)
+
+    def save_turn(
+        self,
+        session: Session,
+        role: str,
+        text: str,
+        *,
+        state: Literal["whole", "stopped", "cut"] = "whole",
+        model: str | None = None,
+    ) -> Turn:
+        """Put what was said on disk, without its secrets, before anything else happens.
+
+        Needs no lock of the store: a chat never waits for an import.
+        """
+        at = self.clock()
+        with self.write_side() as side:
+            return sessions.save(side, session, role=role, text=text, at=at, state=state, model=model)
+
+    def session(self, prefix: str) -> Session:
+        """The session whose id begins so, or the "last" one, with its turns.
+
+        Raises NothingMatchedError, UsageError.
+        """
+        return sessions.found(self.read_side(), prefix)
+
+    def sessions(self) -> Sequence[Session]:
+        """Every session without its turns, the one that was spoken in last first."""
+        return sessions.listed(self.read_side())
+
+    def past_inputs(self, limit: int) -> Sequence[str]:
+        """What the person said last in any session, the newest at the end."""
+        side = self.read_side()
+        if side is None:
+            return []
+        with side.snapshot() as db:
+            return talks.past_inputs(db, limit=limit)
+
+    def keep_turns(self) -> Sequence[str]:
+        """Make memories of some hundred turns that are none yet, and embed them; returns their ids."""
+        side = self.read_side()
+        if side is None or not sessions.has_waiting(side):
+            return []
+        ids = sessions.keep(self)
+        if ids:
+            self._embed_now(ids)
+        return ids
+
+    def plan_delete(self, prefixes: Sequence[str]) -> tuple[Sequence[Session], ForgetPlan]:
+        """The sessions that are named, and what goes with them: turns, and what was derived from these."""
+        chosen = {found.id: found for found in map(self.session, prefixes)}
+        said = {record.id: record for found in chosen.values() for record in sessions.records_of(found)}
+        # As they are in the store: one may have been edited.
+        said |= {record.id: record for record in self.read().get(list(said), now=self.clock())}
+        return list(chosen.values()), self._plan_erase(list(said.values()))
+
+    def note_answer(self, turn: Turn, *, arm: Arm, took_ms: int) -> None:
+        """Count an answer, with or without memories in its prompt."""
+        with self.write_side() as side, side.change() as db:
+            events.note_answer(db, turn.memory_id, arm=arm, at=self.clock(), took_ms=took_ms)
+
+    def note_feedback(self, turn: Turn, *, is_good: bool) -> None:
+        """Count what the person thinks of an answer."""
+        with self.write_side() as side, side.change() as db:
+            events.note_verdict(db, turn.memory_id, is_good=is_good, at=self.clock())
+
+    # --- working memory ---------------------------------------------------------------------------
+
+    @property
+    def tasks(self) -> Tasks:
+        """The state of scripts of many steps."""
+        return Tasks(self, self.clock)
+
+    def finish_task(self, name: str, *, keep: Sequence[str] = ()) -> Sequence[Record]:
+        """Make memories of some values of a task, and take the task out of every byte on disk.
+
+        Stopped in between, the task is still there, and finishing it again stores nothing twice.
+
+        Raises:
+            NothingMatchedError: there is no such task or key.
+            UsageError: a value to keep is empty.
+        """
+        task = self.tasks.get(name)
+        values = {key: value_of(task, key) for key in keep}
+        for key, value in values.items():
+            if not value.strip():
+                raise UsageError(f"the value of {key!r} is empty", "leave it out of --keep")
+        kept: list[Record] = []
+        for key, value in values.items():
+            done = self.remember(Draft(text=value, source=f"task:{name}", source_id=key))
+            kept += [change.record for change in done.plan if change.action != "supersede"]
+        self.tasks.drop(name)
+        return kept
 
     # --- export -----------------------------------------------------------------------------------
 
@@ -563,15 +673,16 @@ class Memory:
 
     def stats(self) -> dict[str, Any]:
         """The figures of `memcli stats --json`, without the user's name."""
-        store, side, now = self.read(), self._read_side(), self.clock()
+        store, side, now = self.read(), self.read_side(), self.clock()
         rows = list(store.tally(stats.COLUMNS, now=now))
+        beside = stats.beside(side)
         embedder = store.state.embedder
         files = [path for path in self.place.directory.rglob("*") if path.is_file()]
         return {
             "memories": stats.of_memories(rows, now=now),
-            "sessions": stats.sessions(rows),
-            "turns": 0,
-            "pending": {"vectors": len(store.pending(embedder or "")), "extraction": 0, "review": 0},
+            "sessions": len(stats.sessions(rows).union(beside.sessions)),
+            "turns": beside.turns,
+            "pending": {"vectors": len(store.pending(embedder or "")), **beside.pending},
             "storage": {"bytes": sum(path.stat().st_size for path in files), **store.shape()},
             "embedder": {
                 "name": embedder,
@@ -580,7 +691,7 @@ class Memory:
             },
             "activity": {"by_day": stats.by_day(rows)},
             "recall": asdict(side.recalls() if side else Recalls()),
-            "feedback": {"good": 0, "bad": 0, "by_arm": {}},
+            "feedback": beside.feedback,
             "last_backup": None,
         }
 
@@ -683,14 +794,15 @@ class Memory:
     def _side_path(self) -> Path:
         return self.place.directory / "side.db"
 
-    def _read_side(self) -> Side | None:
+    def read_side(self) -> Side | None:
         """The side store for reading, opened once as long as it is the same file."""
         try:
             file = self._side_path.stat().st_ino
         except FileNotFoundError:
             self.close()
             return None
-        if self._side is None or self._side[0] != file:
+        # The copy of an older version says nothing of what the file has become since.
+        if self._side is None or self._side[0] != file or self._side[1].is_copy:
             self.close()
             self._side = (file, Side(self._side_path, writable=False))
         return self._side[1]
@@ -702,12 +814,12 @@ class Memory:
             self._side = None
 
     def _generation(self) -> int:
-        side = self._read_side()
+        side = self.read_side()
         return side.generation() if side else 0
 
     def read(self) -> LanceStore:
         """The store for reading; one that was never made is an empty one."""
-        return LanceStore(self.place.lance, self._read_side())
+        return LanceStore(self.place.lance, self.read_side())
 
     @contextmanager
     def write(self) -> Iterator[tuple[LanceStore, Side]]:
@@ -725,6 +837,13 @@ class Memory:
             finally:
                 side.close()
 
+    @contextmanager
+    def write_side(self) -> Iterator[Side]:
+        """The side store for what is in no table: SQLite's own lock is enough, nobody waits for an import."""
+        _make_private(self.place.directory)
+        with closing(Side(self._side_path, writable=True)) as side:
+            yield side
+
     def _apply(self, store: LanceStore, side: Side, changes: Sequence[Change], *, command: str) -> None:
         """Carry out a plan: the store, then the journal."""
         store.apply(changes)
@@ -736,8 +855,15 @@ class Memory:
         if not steps:
             return
         side.journal(command, steps, at=self.clock())
-        if side.count_commits(1) >= _COMMITS_KEPT and self._compact not in self._later:
-            self._later.append(self._compact)
+        if side.count_commits(1) >= _COMMITS_KEPT:
+            self._do_later(self._compact)
+        # Left over from a chat that died.
+        if sessions.has_waiting(side):
+            self._do_later(self.keep_turns)
+
+    def _do_later(self, work: Callable[[], object]) -> None:
+        if work not in self._later:
+            self._later.append(work)
 
 
 def open_memory(

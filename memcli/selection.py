@@ -13,7 +13,12 @@ from memcli.types import Filters, Millis, Record, Selection
 
 
 def chosen_by(
-    selection: Selection, subject: Subject | None, store: LanceStore, *, now: Millis
+    selection: Selection,
+    subject: Subject | None,
+    store: LanceStore,
+    *,
+    now: Millis,
+    loose: Sequence[Record] = (),
 ) -> Sequence[Record]:
     """The memories of these ids, or all that match; hidden ones too.
 
@@ -22,22 +27,25 @@ def chosen_by(
         subject: what its query asks about; None without one.
         store: where to look.
         now: the clock.
+        loose: memories to be, that the store does not have yet.
 
     Raises:
         UsageError: nothing is selected, an id is ambiguous, or a source id is found in several places.
         NothingMatchedError: no memory has one of the ids.
     """
     if selection.ids:
-        found = [store.resolve(id_, now=now) for id_ in selection.ids]
+        of_loose = {record.id: record for record in loose}
+        found = [of_loose.get(id_) or store.resolve(id_, now=now) for id_ in selection.ids]
         return list({record.id: record for record in found}.values())
     filters = to_filters(selection)
     is_narrowed = replace(filters, project_only=False) != Filters(with_hidden=True)
     if not (is_narrowed or subject or selection.match or selection.everything):
         raise UsageError("nothing is selected to forget", "name ids, a selection, or --all")
     extra = None if selection.match is None else contains("text", selection.match)
+    waiting = [record for record in loose if _matches(record, selection)]
     records = [
         record
-        for record in store.scan(filters, now=now, extra=extra)
+        for record in (*store.scan(filters, now=now, extra=extra), *waiting)
         if subject is None or names(subject, _said(record))
     ]
     if selection.source_ids:
@@ -51,6 +59,20 @@ def _said(record: Record) -> str:
     return "\n".join(
         [record.text, record.name or "", *record.topics, title if isinstance(title, str) else ""]
     )
+
+
+def _matches(record: Record, selection: Selection) -> bool:
+    """Whether a record is what `to_filters` and the literal text ask the store for."""
+    asked = (
+        (selection.topics, bool(set(selection.topics) & set(record.topics))),
+        (selection.project is not None, record.project == selection.project),
+        (selection.source is not None, record.source == selection.source),
+        (selection.source_ids, record.source_id in selection.source_ids),
+        (selection.session is not None, record.session_id == selection.session),
+        (selection.before is not None, (record.created_at or 0) < (selection.before or 0)),
+        (selection.match is not None, (selection.match or "") in record.text),
+    )
+    return all(is_so for is_asked, is_so in asked if is_asked)
 
 
 def to_filters(selection: Selection) -> Filters:

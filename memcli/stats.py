@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from memcli.store import events, queue, talks
+from memcli.store.side import Side
 from memcli.times import to_day
 from memcli.types import Millis
 
@@ -25,9 +28,29 @@ def of_memories(rows: Sequence[Mapping[str, Any]], *, now: Millis) -> dict[str, 
     }
 
 
-def sessions(rows: Iterable[Mapping[str, Any]]) -> int:
-    """From how many conversations the memories come."""
-    return len({row["session_id"] for row in rows if row["session_id"]})
+def sessions(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The conversations that the memories come from."""
+    return {row["session_id"] for row in rows if row["session_id"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the side store counts: chats, what waits, what people thought of answers."""
+
+    sessions: Sequence[str]
+    turns: int
+    pending: Mapping[str, int]
+    feedback: Mapping[str, Any]
+
+
+def beside(side: Side | None) -> Beside:
+    """The figures of what is kept beside the memories."""
+    if side is None:
+        return Beside((), 0, {"extraction": 0, "review": 0}, {"good": 0, "bad": 0, "by_arm": {}})
+    with side.snapshot() as db:
+        ids, turns = talks.counts(db)
+        pending = {"extraction": queue.waiting(db), "review": queue.proposed(db)}
+        return Beside(ids, turns, pending, events.feedback(db))
 
 
 def by_day(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

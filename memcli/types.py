@@ -189,6 +189,28 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A chat; on disk from its first turn on.
+
+    `title` is the beginning of the first thing the person said that is left, `model` what answered last,
+    `count` how many turns there are; `turns` is empty in a listing.
+    """
+
+    id: str
+    started_at: Millis
+    project: str | None = None
+    model: str | None = None
+    title: str | None = None
+    count: int = 0
+    last_at: Millis | None = None
+    turns: tuple[Turn, ...] = ()
+
+
+Arm: TypeAlias = Literal["with_memory", "without_memory"]
+"""Whether memories were put into the prompt of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Extracted:
     """A fact that a person's words state: not yet stored.
 
@@ -200,6 +222,50 @@ class Extracted:
     evidence: str
     confidence: float
     topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Something learned that waits for the person's yes or no.
+
+    `said_in` are the memories it was said in, `conflicts_with` the memory it contradicts, `why` what to ask.
+    """
+
+    id: str
+    at: Millis
+    extracted: Extracted
+    said_in: tuple[str, ...]
+    conflicts_with: str | None = None
+    why: str = ""
+
+
+# --- working memory -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a task that one can go back to; `parent` is the step before it, 0 the beginning."""
+
+    number: int
+    parent: int
+    label: str | None
+    at: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The state of a script's task: `step` is the last step on the way here, 0 before the first.
+
+    A value is None where it was forgotten with a memory; `is_changed`: something was set since the step.
+    """
+
+    name: str
+    started_at: Millis
+    expires_at: Millis | None
+    step: int
+    values: Mapping[str, str | None]
+    steps: tuple[Step, ...]
+    is_changed: bool
 
 
 # --- what is asked and answered -------------------------------------------------------------------
@@ -431,6 +497,10 @@ class ForgetPlan:
 
     changes: tuple[Change, ...]
     related: tuple[Record, ...]
+    tasks: tuple[str, ...] = ()
+    """The tasks that go too."""
+    everything: bool = False
+    """Nothing of the user is to stay."""
 
 
 @dataclass(frozen=True, slots=True)

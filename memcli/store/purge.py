@@ -8,12 +8,15 @@ a whole. Stopped at any point, the next writer begins again; readers never see w
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memcli.lifecycle import hashes, origin_of
 from memcli.passages import terms
 from memcli.store.engine import Table, run
 from memcli.store.lance import INDEXES, LanceStore, build_indexes
@@ -36,17 +39,35 @@ _FEW = 32
 _WORDS_AT_ONCE = 100
 
 
-def erase(store: LanceStore, side: Side, records: Sequence[Record], *, at: Millis) -> None:
+def erase(
+    store: LanceStore, side: Side, records: Sequence[Record], *, at: Millis, everything: bool = False
+) -> None:
     """Erase these memories from every byte of the store. The writers' lock is held.
+
+    Args:
+        store: the tables.
+        side: the side store.
+        records: the memories, and turns of a chat that would have become some.
+        at: the clock.
+        everything: sessions, tasks and events go too.
 
     Raises:
         StoreError: the disk is full or cannot be written: the memories stay hidden from every answer
             and the next writing command goes on.
     """
-    origins = store.origins([record.id for record in records])
-    hashes = [text for origin in origins.values() for text in (origin.place, origin.said) if text]
-    side.begin_erase([record.id for record in records], origins=hashes, at=at)
+    ids = [record.id for record in records]
+    key = store.state.key
+    origins = {record.id: origin_of(record, key) for record in records} | store.origins(ids)
+    side.begin_erase(
+        ids,
+        origins=[text for origin in origins.values() for text in hashes(origin)],
+        at=at,
+        texts=list(_in_values(records)),
+        everything=everything,
+    )
     finish(store, side, now=at)
+    if not ids:
+        side.empty_log()
 
 
 def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
@@ -59,6 +80,18 @@ def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
     if gone:
         side.finish_erase(sorted(gone))
         store.refresh()
+
+
+def _in_values(records: Iterable[Record]) -> Iterator[str]:
+    """What a task's value holds that holds one of these memories, as it is or inside JSON.
+
+    Only whole texts that are long enough not to stand somewhere by chance: a script that happens to
+    share a line with a memory goes on undisturbed.
+    """
+    for record in records:
+        text = record.text.strip()
+        if len(text.encode()) >= _NEEDLE_BYTES:
+            yield from {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
 
 
 def _replace_tables(store: LanceStore, side: Side, gone: frozenset[str], *, now: Millis) -> None:
@@ -162,16 +195,17 @@ def _drop_left_over(store: LanceStore) -> None:
 
 
 def prove(
-    store: LanceStore, directories: Sequence[Path], forgotten: Sequence[Record], *, now: Millis
+    store: LanceStore, side: Side, directories: Sequence[Path], forgotten: Sequence[Record], *, now: Millis
 ) -> Proof:
     """Look for what was forgotten in every byte, every decoded row of every version and every index.
 
     The directories hold the side store and the tables, none of them inside another.
 
-    A piece of a forgotten text that a living memory holds too is no trace and is not looked for.
+    A piece of a forgotten text that a living memory, another turn of a chat or a task holds too is no trace
+    and is not looked for.
     """
     ids = {record.id for record in forgotten}
-    pieces = _pieces_of_none_else(store, forgotten, now=now)
+    pieces = _pieces_of_none_else(store, side, forgotten, now=now)
     needles = _Needles(pieces)
     texts = [*(piece.decode() for piece in pieces), *ids]
     coded = _Needles(text.encode(code) for text in texts for code in _CODES)
@@ -190,6 +224,9 @@ def prove(
             asked, found = _ask_indexes(table, forgotten, store, now=now)
             words_asked += asked
             traces += found
+    for told in side.rows():
+        rows += 1
+        traces += bool(needles.found_in(told.encode())) or any(id_ in told for id_ in ids)
     return Proof(
         files_scanned=files,
         bytes_scanned=size,
@@ -231,11 +268,14 @@ def _told(row: Mapping[str, Any]) -> bytes:
     return "\n".join(str(value) for value in row.values() if value).encode()
 
 
-def _pieces_of_none_else(store: LanceStore, forgotten: Sequence[Record], *, now: Millis) -> set[bytes]:
+def _pieces_of_none_else(
+    store: LanceStore, side: Side, forgotten: Sequence[Record], *, now: Millis
+) -> set[bytes]:
     pieces = {piece.encode() for record in forgotten for piece in _pieces(_said(record))}
     needles = _Needles(pieces)
-    for record in store.scan(Filters(with_hidden=True), now=now, order=()):
-        pieces -= needles.found_in(_said(record).encode())
+    living = map(_said, store.scan(Filters(with_hidden=True), now=now, order=()))
+    for text in chain(living, side.told_besides([record.id for record in forgotten])):
+        pieces -= needles.found_in(text.encode())
     return pieces
 
 

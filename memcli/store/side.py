@@ -1,8 +1,10 @@
 """The side store: what is transactional and small, in SQLite.
 
-It says which Lance tables are the store (so that replacing them is one commit), which memories are
-being erased (hidden from every reader from that moment), and keeps tombstones, journal and events.
-Journal rows hold texts, for undo; `secure_delete` and the checkpoint after an erase leave no byte of them.
+Here are the connection, the schema with its migrations, what the store is, and erasing; the statements of
+chats, tasks, the learning queue and events are in the modules beside it. It says which Lance tables are
+the store (so that replacing them is one commit), which memories are being erased (hidden from every reader
+from that moment), and keeps tombstones, journal and events. Journal rows hold texts, for undo;
+`secure_delete` and the checkpoint after an erase leave no byte of them.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from memcli.errors import StoreError
+from memcli.store import events, queue, talks, tasks
 from memcli.types import Millis
 
 # Append only: a store of version N is brought up by the scripts from N on. What changes the columns of
@@ -40,13 +44,54 @@ MIGRATIONS: tuple[str, ...] = (
         hits INTEGER NOT NULL, took_ms INTEGER NOT NULL, tokens INTEGER NOT NULL
     );
     """,
+    """
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY, project TEXT, model TEXT, started_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE turns (
+        seq INTEGER PRIMARY KEY, memory_id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL,
+        position INTEGER NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL,
+        state TEXT NOT NULL, model TEXT, kept INTEGER NOT NULL, UNIQUE (session_id, position)
+    );
+    CREATE INDEX turns_waiting ON turns (seq) WHERE NOT kept;
+    CREATE TABLE tasks (name TEXT PRIMARY KEY, started_at INTEGER NOT NULL, expires_at INTEGER) WITHOUT ROWID;
+    CREATE TABLE task_versions (
+        task TEXT NOT NULL, version INTEGER NOT NULL, parent INTEGER NOT NULL, label TEXT, at INTEGER,
+        PRIMARY KEY (task, version)
+    ) WITHOUT ROWID;
+    CREATE TABLE task_values (
+        task TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, value TEXT,
+        PRIMARY KEY (task, key, version)
+    );
+    CREATE TABLE queue (
+        memory_id TEXT PRIMARY KEY, at INTEGER NOT NULL, tries INTEGER NOT NULL, due_at INTEGER
+    );
+    CREATE TABLE review (
+        id TEXT PRIMARY KEY, at INTEGER NOT NULL, candidate TEXT NOT NULL, conflicts_with TEXT,
+        evidence TEXT NOT NULL, why TEXT NOT NULL
+    );
+    ALTER TABLE events ADD COLUMN arm TEXT;
+    ALTER TABLE events ADD COLUMN turn TEXT;
+    """,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
 _JOURNAL_ENTRIES = 500
 _JOURNAL_DAYS = 30
-_EVENTS_KEPT = 10_000
 _DAY_MS = 86_400_000
+# What is kept besides the memories and what keeps them away.
+_OF_THE_USER = (
+    "turns",
+    "sessions",
+    "task_values",
+    "task_versions",
+    "tasks",
+    "queue",
+    "review",
+    "events",
+    "recalled",
+    "journal",
+)
 # Variables in one SQL statement; SQLite's own limit is higher on every build since 3.32.
 _AT_ONCE = 900
 
@@ -84,6 +129,8 @@ class Side:
 
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
+        self.is_copy = False
+        """Whether this is the file of an older version as it will be, and not the file."""
         with self._translated():
             self._db = _connect(path, writable=writable)
             version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -96,6 +143,7 @@ class Side:
                 if not writable:
                     # Older, or just being made by a writer: read as what the next writer will make of it.
                     self._db = _copied_to_memory(self._db)
+                    self.is_copy = True
                 self._migrate(version)
 
     def close(self) -> None:
@@ -110,7 +158,7 @@ class Side:
             raise _translation(self.path, error) from error
 
     @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
+    def change(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it or nothing."""
         with self._translated():
             self._db.execute("BEGIN IMMEDIATE")
@@ -121,10 +169,20 @@ class Side:
                 raise
             self._db.execute("COMMIT")
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """The file as it is at one moment, for reading."""
+        with self._translated():
+            self._db.execute("BEGIN")
+            try:
+                yield self._db
+            finally:
+                self._db.execute("ROLLBACK")
+
     def _migrate(self, version: int) -> None:
         for number, script in enumerate(MIGRATIONS[version:], version + 1):
             # executescript would commit first; one transaction holds the script and its number.
-            with self._change() as db:
+            with self.change() as db:
                 # Another process may have migrated while this one waited.
                 if int(db.execute("PRAGMA user_version").fetchone()[0]) >= number:
                     continue
@@ -139,13 +197,9 @@ class Side:
 
     def state(self) -> State:
         """What the store is at this moment, read in one snapshot."""
-        with self._translated():
-            self._db.execute("BEGIN")
-            try:
-                meta = dict(self._db.execute("SELECT key, value FROM meta"))
-                erasing = frozenset(row[0] for row in self._db.execute("SELECT id FROM erasing"))
-            finally:
-                self._db.execute("ROLLBACK")
+        with self.snapshot() as db:
+            meta = dict(db.execute("SELECT key, value FROM meta"))
+            erasing = frozenset(row[0] for row in db.execute("SELECT id FROM erasing"))
         return State(
             generation=int(meta.get("generation", 0)),
             key=bytes.fromhex(meta.get("key", "")),
@@ -166,7 +220,7 @@ class Side:
         self, *, memories: str | None, vectors: Mapping[str, str], embedder: str | None, rebuilt: bool = False
     ) -> None:
         """Make these tables the store, in one commit."""
-        with self._change() as db:
+        with self.change() as db:
             values = {"memories": memories, "vectors": json.dumps(dict(vectors)), "embedder": embedder}
             for key, value in values.items():
                 if value is None:
@@ -179,30 +233,51 @@ class Side:
 
     def note_change(self) -> None:
         """Texts have changed: who has read them before begins anew."""
-        with self._change() as db:
+        with self.change() as db:
             _bump(db, "generation")
 
     def next_number(self) -> int:
         """A number never given before, for the name of a table."""
-        with self._change() as db:
+        with self.change() as db:
             return _bump(db, "tables")
 
     def count_commits(self, commits: int) -> int:
         """Add to the commits since the last compaction, and return them."""
-        with self._change() as db:
+        with self.change() as db:
             return _bump(db, "commits", by=commits)
 
     def reset_commits(self) -> None:
         """Begin to count again: the store is compact."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("DELETE FROM meta WHERE key = 'commits'")
 
     # --- erasing ----------------------------------------------------------------------------------
 
-    def begin_erase(self, ids: Iterable[str], *, origins: Iterable[str], at: Millis) -> None:
-        """From here on no reader shows `ids`, and no import brings back `origins`."""
-        with self._change() as db:
+    def begin_erase(
+        self,
+        ids: Sequence[str],
+        *,
+        origins: Iterable[str],
+        at: Millis,
+        texts: Sequence[str] = (),
+        everything: bool = False,
+    ) -> None:
+        """From here on no reader shows `ids`, and no import brings back `origins`.
+
+        Args:
+            ids: the memories.
+            origins: their keyed hashes.
+            at: the clock.
+            texts: what they say: a task's value that one of these stands in goes too.
+            everything: nothing of the user stays, no session, task or event.
+        """
+        with self.change() as db:
             db.executemany("INSERT OR IGNORE INTO erasing VALUES (?)", [(id_,) for id_ in ids])
+            tasks.erase_values(db, texts)
+            _delete_noted(db, ids)
+            if everything:
+                for table in _OF_THE_USER:
+                    db.execute(f"DELETE FROM {table}")
             db.executemany(
                 "INSERT OR REPLACE INTO tombstones VALUES (?, ?)", [(origin, at) for origin in origins]
             )
@@ -216,18 +291,21 @@ class Side:
         Raises StoreError when another program reads for so long that the log cannot be emptied: the
         ids stay marked, and the next writer begins again.
         """
-        with self._change() as db:
+        with self.change() as db:
             _delete_ids(db, ("journal", "recalled"), ids)
             _clear_pointers(db, set(ids))
-        self._empty_log()
+            # Again: something may have been noted of them since the erase began.
+            _delete_noted(db, ids)
+        self.empty_log()
         # Only now: stopped before this, the next writer empties the log again.
-        with self._change() as db:
+        with self.change() as db:
             _delete_ids(db, ("erasing",), ids)
             _bump(db, "generation")
-        self._empty_log()
+        self.empty_log()
 
-    def _empty_log(self) -> None:
-        # The log holds pages as they were; TRUNCATE writes it back and empties it.
+    def empty_log(self) -> None:
+        """Leave no byte of what was deleted: SQLite's log holds pages as they were. Raises StoreError."""
+        # TRUNCATE writes the log back and empties it.
         with self._translated():
             is_busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if is_busy:
@@ -236,13 +314,26 @@ class Side:
                 "end that program and run the command again",
             )
 
+    def told_besides(self, ids: Sequence[str]) -> list[str]:
+        """The words of chats and tasks, without the turns that became these memories."""
+        with self.snapshot() as db:
+            return [*talks.told_elsewhere(db, ids), *tasks.told(db)]
+
+    def rows(self) -> Iterator[str]:
+        """What each row of each table says, as it is and with JSON decoded."""
+        with self.snapshot() as db:
+            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                for row in db.execute(f"SELECT * FROM {table}"):
+                    texts = [value for value in row if isinstance(value, str)]
+                    yield "\n".join(chain(texts, *map(_in_json, texts)))
+
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origins have a tombstone."""
         return self._known("SELECT origin FROM tombstones WHERE origin IN ({})", origins)
 
     def lift_tombstones(self, origins: Sequence[str]) -> None:
         """Let these origins in again: the person asked for it."""
-        with self._change() as db:
+        with self.change() as db:
             db.executemany("DELETE FROM tombstones WHERE origin = ?", [(origin,) for origin in origins])
             db.execute("DELETE FROM reads")
 
@@ -266,7 +357,7 @@ class Side:
 
     def note_file(self, digest: str, place: str) -> None:
         """Remember what a file was imported as, so that a moved copy is known again."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, place))
 
     def size_when_read(self, file: str) -> int | None:
@@ -284,14 +375,14 @@ class Side:
 
     def note_read(self, file: str, mark: str, size: int, counts: Mapping[str, Any]) -> None:
         """Remember that a file was read to its end, until something is forgotten: counts, never words."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute(
                 "INSERT OR REPLACE INTO reads VALUES (?, ?, ?, ?)", (file, mark, size, json.dumps(counts))
             )
 
     def drop_read(self, file: str) -> None:
         """A file is about to be read anew: what an older reading gave says nothing of it any more."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("DELETE FROM reads WHERE file = ?", (file,))
 
     # --- journal ----------------------------------------------------------------------------------
@@ -300,7 +391,7 @@ class Side:
         self, command: str, steps: Sequence[tuple[str, str, Mapping[str, Any] | None]], *, at: Millis
     ) -> int:
         """Keep what a command did: (action, id, the record before as JSON or None). Returns the entry."""
-        with self._change() as db:
+        with self.change() as db:
             entry = _bump(db, "entries")
             db.executemany(
                 "INSERT INTO journal (entry, at, command, action, id, before) VALUES (?, ?, ?, ?, ?, ?)",
@@ -319,7 +410,7 @@ class Side:
 
     def note_recall(self, ids: Sequence[str], *, hits: int, at: Millis, took_ms: int, tokens: int) -> None:
         """What a recall gave: how many hits, and the ids to count. Called after the answer is out."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute(
                 "INSERT INTO events (at, kind, hits, took_ms, tokens) VALUES (?, 'recall', ?, ?, ?)",
                 (at, hits, took_ms, tokens),
@@ -331,7 +422,7 @@ class Side:
             )
             # An erase may have gone by between the answer and this note.
             db.execute("DELETE FROM recalled WHERE id IN (SELECT id FROM erasing)")
-            db.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (_EVENTS_KEPT,))
+            events.trim(db)
 
     def recalled(self, id_: str) -> tuple[int, Millis | None]:
         """How often a memory came back, and when last."""
@@ -408,6 +499,11 @@ def _delete_ids(db: sqlite3.Connection, tables: Sequence[str], ids: Sequence[str
             db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", part)
 
 
+def _delete_noted(db: sqlite3.Connection, ids: Sequence[str]) -> None:
+    for part in (talks, queue, events):
+        part.erase(db, ids)
+
+
 def _clear_pointers(db: sqlite3.Connection, gone: Collection[str]) -> None:
     """Take `gone` out of what the journal keeps of other memories, so that undo brings no pointer back."""
     rows = db.execute("SELECT seq, before FROM journal WHERE before IS NOT NULL").fetchall()
@@ -426,6 +522,22 @@ def _unpointed(before: Mapping[str, Any], gone: Collection[str]) -> Mapping[str,
     if before.get("superseded_by") in gone:
         clear |= {"superseded_by": None, "valid_to": None}
     return {**before, **clear}
+
+
+def _in_json(text: str) -> Iterator[str]:
+    """The strings inside a JSON text; nothing where it is none."""
+    try:
+        waiting = [json.loads(text)] if text[:1] in ("{", "[") else []
+    except ValueError:
+        return
+    while waiting:
+        match waiting.pop():
+            case str() as found:
+                yield found
+            case list() as several:
+                waiting += several
+            case dict() as mapping:
+                waiting += [*mapping, *mapping.values()]
 
 
 def _bump(db: sqlite3.Connection, name: str, *, by: int = 1) -> int:

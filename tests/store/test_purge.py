@@ -170,7 +170,7 @@ def test_what_is_forgotten_is_buried_and_the_others_are_known(purged: Shop) -> N
 
 
 def test_the_proof_reads_everything_and_finds_nothing(purged: Shop) -> None:
-    proof = purge.prove(purged.store(), [purged.directory], [SECRET], now=NOW)
+    proof = purge.prove(purged.store(), purged.side(), [purged.directory], [SECRET], now=NOW)
     files = [path for path in purged.directory.rglob("*") if path.is_file()]
     assert proof.traces == 0
     assert proof.files_scanned == len(files)
@@ -191,7 +191,7 @@ def small(shop: Shop) -> Shop:
 
 
 def proof_of(shop: Shop, *records: Record) -> Proof:
-    return purge.prove(shop.store(), [shop.directory], records or [SECRET], now=NOW)
+    return purge.prove(shop.store(), shop.side(), [shop.directory], records or [SECRET], now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_a_rebuild_keeps_every_memory_and_vector(shop: Shop) -> None:
     store.add_vectors("e", {record.id: array("f", [1, 0]) for record in records})
     before = store.in_use()
     side = shop.side()
-    with side._change() as db:
+    with side.change() as db:
         db.execute("INSERT INTO meta VALUES ('rebuild', '1')")
     purge.finish(store, side, now=NOW)
     assert everything(store) == {record.id: record for record in records}

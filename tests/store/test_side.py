@@ -161,7 +161,7 @@ def test_a_directory_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
 
 def test_a_reader_neither_waits_for_a_writer_nor_sees_half_of_it(shop: Shop) -> None:
     writer, reader = shop.side(), shop.side(writable=False)
-    with writer._change() as db:
+    with writer.change() as db:
         db.execute("INSERT INTO erasing VALUES ('a')")
         assert reader.state().erasing == frozenset()
     assert reader.state().erasing == {"a"}
@@ -295,7 +295,7 @@ def test_recalls_are_counted_by_memory_and_in_all(shop: Shop) -> None:
 
 
 def test_only_so_many_events_are_kept(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memcli.store.side._EVENTS_KEPT", 5)
+    monkeypatch.setattr("memcli.store.events._KEPT", 5)
     side = shop.side()
     for n in range(12):
         side.note_recall([], hits=0, at=n, took_ms=n, tokens=0)

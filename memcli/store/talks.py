@@ -1,0 +1,122 @@
+"""Chats in the side store: sessions, and their turns word for word, each on disk before the next begins."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from memcli.types import Session, Turn
+
+_TURN = "memory_id, session_id, position, role, text, at, state, model"
+# A title is made of the beginning of a text; a pasted page is not fetched for it.
+_TITLE_CHARS = 400
+# What is being erased is gone for every reader from that moment.
+_LEFT = "memory_id NOT IN (SELECT id FROM erasing)"
+
+
+def next_position(db: sqlite3.Connection, session_id: str) -> int:
+    """The place of the turn that comes next."""
+    sql = "SELECT coalesce(max(position), -1) + 1 FROM turns WHERE session_id = ?"
+    return int(db.execute(sql, (session_id,)).fetchone()[0])
+
+
+def add_turn(db: sqlite3.Connection, session: Session, turn: Turn) -> None:
+    """Keep a turn, and its session with the first one: a chat in which nothing is said leaves nothing."""
+    db.execute(
+        "INSERT INTO sessions (id, project, model, started_at) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET model = coalesce(excluded.model, model)",
+        (session.id, session.project, turn.model or session.model, session.started_at),
+    )
+    db.execute(
+        f"INSERT INTO turns ({_TURN}, kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        (
+            turn.memory_id,
+            turn.session_id,
+            turn.position,
+            turn.role,
+            turn.text,
+            turn.at,
+            turn.state,
+            turn.model,
+        ),
+    )
+
+
+def sessions(db: sqlite3.Connection) -> list[Session]:
+    """Every session without its turns, the one that was spoken in last first; `title` is raw text."""
+    rows = db.execute(
+        "SELECT s.id, s.started_at, s.project, s.model, count(*), max(t.at), "
+        f"(SELECT substr(text, 1, {_TITLE_CHARS}) FROM turns u WHERE u.session_id = s.id "
+        f"AND role = 'user' AND text <> '' AND {_LEFT} ORDER BY position LIMIT 1) "
+        f"FROM sessions s JOIN turns t ON t.session_id = s.id WHERE {_LEFT} "
+        "GROUP BY s.id ORDER BY max(t.seq) DESC"
+    )
+    return [
+        Session(id_, started_at, project, model, title, count=count, last_at=last_at)
+        for id_, started_at, project, model, count, last_at, title in rows
+    ]
+
+
+def turns(db: sqlite3.Connection, session_id: str) -> tuple[Turn, ...]:
+    """What was said in a session, in order."""
+    sql = f"SELECT {_TURN} FROM turns WHERE session_id = ? AND {_LEFT} ORDER BY position"
+    return tuple(Turn(*row) for row in db.execute(sql, (session_id,)))
+
+
+def waiting(
+    db: sqlite3.Connection, *, limit: int = -1, with_blank: bool = True
+) -> list[tuple[Turn, str | None]]:
+    """The oldest turns that are no memory yet, each with its session's project.
+
+    `with_blank`: those without words too, which never become one.
+    """
+    rows = db.execute(
+        f"SELECT {', '.join(f't.{name.strip()}' for name in _TURN.split(','))}, s.project "
+        f"FROM turns t JOIN sessions s ON s.id = t.session_id WHERE NOT kept AND {_LEFT} "
+        "AND (text <> '' OR ?) ORDER BY t.seq LIMIT ?",
+        (with_blank, limit),
+    )
+    return [(Turn(*row[:-1]), row[-1]) for row in rows]
+
+
+def has_waiting(db: sqlite3.Connection) -> bool:
+    """Whether a turn with words in it is no memory yet."""
+    return db.execute("SELECT 1 FROM turns WHERE NOT kept AND text <> '' LIMIT 1").fetchone() is not None
+
+
+def mark_kept(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
+    """These turns are memories now."""
+    db.executemany("UPDATE turns SET kept = 1 WHERE memory_id = ?", [(id_,) for id_ in memory_ids])
+
+
+def past_inputs(db: sqlite3.Connection, *, limit: int) -> list[str]:
+    """What the person said last in any session, the newest at the end."""
+    sql = f"SELECT text FROM turns WHERE role = 'user' AND {_LEFT} ORDER BY seq DESC LIMIT ?"
+    return [text for (text,) in db.execute(sql, (limit,))][::-1]
+
+
+def counts(db: sqlite3.Connection) -> tuple[list[str], int]:
+    """The ids of all sessions, and how many turns there are."""
+    ids = [id_ for (id_,) in db.execute(f"SELECT DISTINCT session_id FROM turns WHERE {_LEFT}")]
+    return ids, int(db.execute(f"SELECT count(*) FROM turns WHERE {_LEFT}").fetchone()[0])
+
+
+def erase(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
+    """Take these turns out, and the sessions that have none left."""
+    touched: set[str] = set()
+    for id_ in memory_ids:
+        sql = "DELETE FROM turns WHERE memory_id = ? RETURNING session_id"
+        touched.update(session_id for (session_id,) in db.execute(sql, (id_,)).fetchall())
+    db.executemany(
+        "DELETE FROM sessions WHERE id = ? AND id NOT IN (SELECT session_id FROM turns)",
+        [(session_id,) for session_id in touched],
+    )
+
+
+def told_elsewhere(db: sqlite3.Connection, memory_ids: Sequence[str]) -> list[str]:
+    """All the words that the other turns and the sessions hold."""
+    gone = set(memory_ids)
+    told = [text for id_, text in db.execute("SELECT memory_id, text FROM turns") if id_ not in gone]
+    for project, model in db.execute("SELECT project, model FROM sessions"):
+        told += [label for label in (project, model) if label]
+    return told
