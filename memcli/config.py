@@ -99,6 +99,26 @@ def _seconds(text: str) -> float:
     return number
 
 
+def _share(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 1:
+        raise ValueError(text)
+    return number
+
+
+_SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+def _switch(text: str) -> bool:
+    if text.casefold() not in _SWITCH:
+        raise ValueError(text)
+    return _SWITCH[text.casefold()]
+
+
+def _history(text: str) -> str:
+    return _matching(r"buffer|window:[1-9][0-9]{0,5}|summary", text)
+
+
 # --- the table ------------------------------------------------------------------------------------
 
 
@@ -106,7 +126,8 @@ def _seconds(text: str) -> float:
 class Setting:
     """One row of the table: a setting, where it is read from and what it may be.
 
-    `variables` are asked in order; `parse` raises ValueError for what is not as `expects` says;
+    A dot in the name is a table in the file (`chat.ab` is `ab` under `[chat]`). `variables` are asked in
+    order; `parse` raises ValueError for what is not as `expects` says;
     `default` is a value, or a function that finds it when it is needed.
     """
 
@@ -117,6 +138,11 @@ class Setting:
     expects: str
     help: str
     in_file: bool = True
+
+    @property
+    def field(self) -> str:
+        """The field of Settings: `chat_ab` of `chat.ab`."""
+        return self.name.replace(".", "_")
 
 
 def _default_data_dir() -> Path:
@@ -207,6 +233,38 @@ SETTINGS: tuple[Setting, ...] = (
         "a number of seconds",
         "seconds to wait for another process that writes",
     ),
+    Setting(
+        "memory",
+        ("MEMCLI_MEMORY",),
+        _switch,
+        True,
+        "on or off",
+        "whether a chat is given memories and learns; off stops both at once",
+    ),
+    Setting(
+        "chat.history",
+        ("MEMCLI_CHAT_HISTORY",),
+        _history,
+        "buffer",
+        "buffer, window:N or summary",
+        "what of a conversation is sent along: all that fits, N exchanges, or the last ones and a summary",
+    ),
+    Setting(
+        "chat.thinking",
+        ("MEMCLI_CHAT_THINKING",),
+        _switch,
+        True,
+        "on or off",
+        "whether what a model says to itself is shown, dimmed, until it answers",
+    ),
+    Setting(
+        "chat.ab",
+        ("MEMCLI_CHAT_AB",),
+        _share,
+        0.0,
+        "a share from 0 to 1",
+        "the share of answers that go without memory, for `memcli stats` to compare",
+    ),
     Setting("color", ("MEMCLI_COLOR",), _color, "auto", "auto, always or never", "colour on a terminal"),
 )
 
@@ -231,6 +289,10 @@ class Settings:
     k: int
     embed_timeout_s: float
     lock_timeout_s: float
+    memory: bool
+    chat_history: str
+    chat_thinking: bool
+    chat_ab: float
     color: str
     origins: Mapping[str, str]
     config_path: Path
@@ -261,7 +323,7 @@ def load_settings(flags: Mapping[str, object], *, environ: Mapping[str, str]) ->
     file = _read_file(path)
     values, origins = {}, {}
     for setting in SETTINGS:
-        values[setting.name], origins[setting.name] = _find(
+        values[setting.field], origins[setting.name] = _find(
             setting, _places(setting, flags, environ, file, path)
         )
     return Settings(**values, origins=origins, config_path=path)
@@ -312,7 +374,8 @@ def _find(setting: Setting, places: Iterator[tuple[str, object]]) -> tuple[Any, 
 
 def _parse(setting: Setting, raw: object, origin: str) -> Any:
     try:
-        if isinstance(raw, (str, int, float, Path)) and not isinstance(raw, bool):
+        is_plain = isinstance(raw, (str, int, float, Path))
+        if is_plain and (setting.parse is _switch or not isinstance(raw, bool)):
             return setting.parse(str(raw))
     except ValueError:
         pass
@@ -326,13 +389,23 @@ def _read_file(path: Path) -> Mapping[str, object]:
     import tomllib
 
     try:
-        file = tomllib.loads(text)
+        file = dict(_flat(tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not TOML: {error}", "correct the line, or move the file away") from error
     for name in file:
         if name not in _BY_NAME or not _BY_NAME[name].in_file:
             raise _unknown(name, f"in {path}")
     return file
+
+
+def _flat(file: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The keys with the tables they stand in: `chat.ab`."""
+    tables = {name.partition(".")[0] for name in _BY_NAME if "." in name}
+    for name, value in file.items():
+        if name in tables and isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", deep) for inner, deep in value.items())
+        else:
+            yield name, value
 
 
 def _read_text(path: Path) -> str:
@@ -388,7 +461,8 @@ def set_value(path: Path, name: str, value: str) -> None:
         raise _unknown(name, "to be set")
     parsed = _parse(setting, value, "the command line")
     document = _read_document(path)
-    document[name] = parsed if isinstance(parsed, (int, float)) else str(parsed)
+    table, key = _place_of(document, name, make=True)
+    table[key] = parsed if isinstance(parsed, (int, float)) else str(parsed)
     _write_document(path, document)
 
 
@@ -400,11 +474,25 @@ def unset(path: Path, name: str) -> bool:
         StoreError: the file cannot be written.
     """
     document = _read_document(path)
-    if name not in document:
+    table, key = _place_of(document, name, make=False)
+    if key not in table:
         return False
-    del document[name]
+    del table[key]
     _write_document(path, document)
     return True
+
+
+def _place_of(document: TOMLDocument, name: str, *, make: bool) -> tuple[Any, str]:
+    """The table that a setting stands in, and its key there."""
+    table, _, key = name.rpartition(".")
+    if isinstance(document.get(table), Mapping):
+        return document[table], key
+    if not table or not make:
+        return document, name
+    import tomlkit
+
+    document[table] = tomlkit.table()
+    return document[table], key
 
 
 def _read_document(path: Path) -> TOMLDocument:

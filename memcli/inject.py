@@ -69,7 +69,7 @@ def block(
     wanted: dict[str, Hit] = {}
     for hit in (*_newest_first(p0), *hits):
         wanted.setdefault(hit.record.id, hit)
-    opening = _OPEN[_language(question)]
+    opening = _OPEN[language_of(question)]
     room = 4 * budget_tokens - _quarters(opening) - _quarters(_CLOSE)
     items: list[tuple[Hit, str]] = []
     dropped: list[tuple[str, str]] = []
@@ -106,8 +106,9 @@ def _printed_as(record: Record, always: set[str]) -> int:
     return 0 if record.id in always else PRIORITIES.index(record.priority)
 
 
-def _language(question: str) -> str:
-    return "zh" if is_unspaced(question) and not _KANA_HANGUL_THAI.search(question) else "en"
+def language_of(text: str) -> str:
+    """ "zh" for a Chinese text, else "en": the languages that prompts are written in."""
+    return "zh" if is_unspaced(text) and not _KANA_HANGUL_THAI.search(text) else "en"
 
 
 def _quarters(text: str) -> int:

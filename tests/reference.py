@@ -82,6 +82,8 @@ def default_told(setting: Any) -> str:
     """A default as it is written in the table."""
     if callable(setting.default):
         return "the platform's"
+    if isinstance(setting.default, bool):
+        return "`on`" if setting.default else "`off`"
     return "" if setting.default is None else f"`{setting.default}`"
 
 

@@ -32,6 +32,10 @@ SAMPLES: Mapping[str, tuple[str, Any, str]] = {
     "k": ("5", 5, "0"),
     "embed_timeout_s": ("2.5", 2.5, "inf"),
     "lock_timeout_s": ("0", 0.0, "-1"),
+    "memory": ("off", False, "sometimes"),
+    "chat.history": ("window:5", "window:5", "window:0"),
+    "chat.thinking": ("off", False, "dimly"),
+    "chat.ab": ("0.2", 0.2, "1.1"),
     "color": ("never", "never", "blue"),
 }
 """Of each setting: a good text, its value, a bad text."""
@@ -59,7 +63,8 @@ def row_of(variable: str) -> Setting:
 
 def test_the_table_has_a_row_for_each_setting_and_a_sample() -> None:
     carried = {field.name for field in fields(Settings)} - {"origins", "config_path"}
-    assert carried == set(ROWS) == set(SAMPLES)
+    assert carried == {row.field for row in SETTINGS}
+    assert set(ROWS) == set(SAMPLES)
 
 
 # --- where a value comes from ---------------------------------------------------------------------
@@ -79,14 +84,29 @@ def test_a_variable_sets_its_setting(config: Path, variable: str) -> None:
     name = row_of(variable).name
     good, value, _ = SAMPLES[name]
     settings = load(config, environ={variable: good})
-    assert (getattr(settings, name), settings.origins[name]) == (value, variable)
+    assert (getattr(settings, ROWS[name].field), settings.origins[name]) == (value, variable)
 
 
 @pytest.mark.parametrize("name", IN_FILE)
 def test_the_file_sets_every_setting_that_may_stand_in_it(config: Path, name: str) -> None:
     good, value, _ = SAMPLES[name]
     settings = load(config, f'{name} = "{good}"', {"MEMCLI_DATA_DIR": ""})
-    assert (getattr(settings, name), settings.origins[name]) == (value, str(config))
+    assert (getattr(settings, ROWS[name].field), settings.origins[name]) == (value, str(config))
+
+
+@pytest.mark.parametrize(
+    "file", ["[chat]\nab = 0.2", "chat.ab = 0.2", "chat = {ab = 0.2}", "k = 3\n[chat]\nab = '0.2'"]
+)
+def test_a_dot_in_a_name_is_a_table_in_the_file(config: Path, file: str) -> None:
+    assert load(config, file).chat_ab == 0.2
+
+
+@pytest.mark.parametrize(
+    ("file", "value"),
+    [("memory = false", False), ("memory = 'off'", False), ("memory = true", True), ("memory = 'On'", True)],
+)
+def test_a_switch_in_the_file_is_a_word_or_a_boolean(config: Path, file: str, value: bool) -> None:
+    assert load(config, file).memory is value
 
 
 def test_numbers_in_the_file_need_no_quotes(config: Path) -> None:
@@ -193,6 +213,8 @@ def test_a_bad_value_in_the_file_is_refused_with_file_and_key(config: Path, line
         ("budgte = 3", "did you mean budget?"),
         ("zzz = 1", "settings: user, project"),
         ("now = 1", "settings:"),
+        ("[chat]\nabc = 1", "did you mean chat.ab?"),
+        ("[chats]\nab = 1", "settings:"),
     ],
 )
 def test_an_unknown_key_in_the_file_is_refused_with_a_hint(config: Path, line: str, hint: str) -> None:
@@ -290,7 +312,7 @@ def test_any_accepted_user_is_one_directory_below_the_users(name: str) -> None:
 def test_what_is_set_is_read_back(config: Path, name: str) -> None:
     good, value, _ = SAMPLES[name]
     set_value(config, name, good)
-    assert getattr(load(config, environ={"MEMCLI_DATA_DIR": ""}), name) == value
+    assert getattr(load(config, environ={"MEMCLI_DATA_DIR": ""}), ROWS[name].field) == value
 
 
 @pytest.mark.parametrize("name", IN_FILE)
@@ -314,6 +336,15 @@ def test_setting_and_unsetting_keep_comments_and_the_rest(config: Path) -> None:
     assert config.read_text("utf-8") == "# mine\nk = 4  # few\n\n# colours\ncolor = 'never'\n"
     assert unset(config, "k")
     assert config.read_text("utf-8") == "# mine\n\n# colours\ncolor = 'never'\n"
+
+
+def test_a_setting_in_a_table_is_set_and_unset_beside_the_others(config: Path) -> None:
+    config.write_text("k = 3\n\n[chat]\n# mine\nhistory = 'summary'\n", encoding="utf-8")
+    set_value(config, "chat.ab", "0.2")
+    assert config.read_text("utf-8") == "k = 3\n\n[chat]\n# mine\nhistory = 'summary'\nab = 0.2\n"
+    assert unset(config, "chat.ab")
+    assert not unset(config, "chat.ab")
+    assert config.read_text("utf-8") == "k = 3\n\n[chat]\n# mine\nhistory = 'summary'\n"
 
 
 def test_an_unknown_key_can_be_taken_out(config: Path) -> None:

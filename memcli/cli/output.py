@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from memcli.types import Record
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from memcli.cli.answer import Answer
 
 _EXCERPT_LINES = 4
 _ID_SHOWN = 8
@@ -145,6 +147,30 @@ class Output:
                 bars.update(task, completed=done, total=total, counted=f"{done:,}/{total:,} {unit}".strip())
 
             yield update
+
+    # --- a conversation ---------------------------------------------------------------------------
+
+    @contextmanager
+    def answering(self, *, with_thinking: bool) -> Iterator[Answer]:
+        """Where an answer is shown as it comes: Markdown on a terminal, else its letters and nothing else."""
+        from memcli.cli.answer import HiddenAnswer, MarkdownAnswer, PlainAnswer
+
+        with ExitStack() as stack:
+            answer: Answer = HiddenAnswer() if self.as_json else PlainAnswer(sys.stdout)
+            if self.is_tty and os.environ.get("TERM") != "dumb":
+                from rich.live import Live
+
+                live = Live(
+                    console=self._console(sys.stdout),
+                    auto_refresh=False,
+                    transient=True,
+                    redirect_stdout=False,
+                    redirect_stderr=False,
+                )
+                answer = MarkdownAnswer(stack.enter_context(live), with_thinking=with_thinking)
+            # Also of an answer that was stopped, what has come stays to be read.
+            stack.callback(answer.end)
+            yield answer
 
     # --- memories ---------------------------------------------------------------------------------
 

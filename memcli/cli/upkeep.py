@@ -167,7 +167,7 @@ def config_path(run: Run) -> None:
 
 
 def _setting_json(run: Run, name: str) -> dict[str, Any]:
-    value = getattr(run.settings, name)
+    value = getattr(run.settings, name.replace(".", "_"))
     if name == "now" and value is not None:
         value = to_iso(value)
     return {
@@ -178,6 +178,8 @@ def _setting_json(run: Run, name: str) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return "" if value is None else str(value)
 
 
