@@ -60,8 +60,18 @@ def _color(text: str) -> str:
     return _matching(r"auto|always|never", text)
 
 
-def _address(text: str) -> str:
+def _word(text: str) -> str:
     return _matching(r"\S+", text)
+
+
+def _url(text: str) -> str:
+    return _matching(r"https?://[^\s/]\S*", text)
+
+
+def _keep_alive(text: str) -> str | int:
+    # Ollama takes a number as seconds, and a text only with a unit.
+    word = _matching(r"-?(\d+|(\d+(\.\d+)?(ms|s|m|h))+)", text)
+    return int(word) if word.removeprefix("-").isdigit() else word
 
 
 def _matching(pattern: str, text: str) -> str:
@@ -90,6 +100,10 @@ def _tokens(text: str) -> int:
 
 def _count(text: str) -> int:
     return _whole_number(text, least=1)
+
+
+def _context_tokens(text: str) -> int:
+    return _whole_number(text, least=512)
 
 
 def _seconds(text: str) -> float:
@@ -144,6 +158,11 @@ class Setting:
         """The field of Settings: `chat_ab` of `chat.ab`."""
         return self.name.replace(".", "_")
 
+    @property
+    def flag(self) -> str:
+        """The option of a command that stands above it: `--model` of `chat.model`."""
+        return "--" + self.name.rpartition(".")[2].replace("_", "-")
+
 
 def _default_data_dir() -> Path:
     import platformdirs
@@ -187,7 +206,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "ollama_host",
         ("MEMCLI_OLLAMA_HOST", "OLLAMA_HOST"),
-        _address,
+        _word,
         "http://127.0.0.1:11434",
         "an address such as http://127.0.0.1:11434",
         "where Ollama answers",
@@ -234,6 +253,54 @@ SETTINGS: tuple[Setting, ...] = (
         "seconds to wait for another process that writes",
     ),
     Setting(
+        "chat.model",
+        ("MEMCLI_CHAT_MODEL",),
+        _word,
+        None,
+        "the name of a model",
+        "the model that answers in chat; by default the person picks one of the installed",
+    ),
+    Setting(
+        "chat.base_url",
+        ("MEMCLI_CHAT_BASE_URL",),
+        _url,
+        None,
+        "an address such as http://127.0.0.1:8000/v1",
+        "an OpenAI-compatible server that answers in place of Ollama; needs memcli[openai]",
+    ),
+    Setting(
+        "chat.num_ctx",
+        ("MEMCLI_CHAT_NUM_CTX",),
+        _context_tokens,
+        None,
+        "a whole number of tokens, 512 or more",
+        "tokens for prompt and answer; by default what the model's Modelfile says, else at most 8192",
+    ),
+    Setting(
+        "chat.keep_alive",
+        ("MEMCLI_CHAT_KEEP_ALIVE",),
+        _keep_alive,
+        None,
+        "a time such as 30m, a number of seconds, or -1 for ever",
+        "how long Ollama keeps the model loaded after an answer; by default as the server is set",
+    ),
+    Setting(
+        "chat.timeout_s",
+        ("MEMCLI_CHAT_TIMEOUT_S",),
+        _seconds,
+        300.0,
+        "a number of seconds",
+        "seconds that a chat model may be silent, also while it is loaded",
+    ),
+    Setting(
+        "learn.model",
+        ("MEMCLI_LEARN_MODEL",),
+        _word,
+        None,
+        "the name of a model",
+        "the model that learns from what was said; by default the one that answers in chat",
+    ),
+    Setting(
         "memory",
         ("MEMCLI_MEMORY",),
         _switch,
@@ -271,6 +338,10 @@ SETTINGS: tuple[Setting, ...] = (
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
+API_KEY_VARIABLE = "MEMCLI_CHAT_API_KEY"
+"""The key of an OpenAI-compatible server: no setting, so that it is never shown and stands in no file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Every setting's value; what it is and may be stands in SETTINGS.
@@ -289,6 +360,12 @@ class Settings:
     k: int
     embed_timeout_s: float
     lock_timeout_s: float
+    chat_model: str | None
+    chat_base_url: str | None
+    chat_num_ctx: int | None
+    chat_keep_alive: str | int | None
+    chat_timeout_s: float
+    learn_model: str | None
     memory: bool
     chat_history: str
     chat_thinking: bool
@@ -359,7 +436,7 @@ def _places(
     path: Path,
 ) -> Iterator[tuple[str, object]]:
     """Where the setting may stand, in order of precedence: (origin, what stands there)."""
-    yield "--" + setting.name.replace("_", "-"), flags.get(setting.name)
+    yield setting.flag, flags.get(setting.name)
     for variable in setting.variables:
         yield variable, environ.get(variable)
     yield str(path), file.get(setting.name)
@@ -432,7 +509,8 @@ def _unknown(name: str, where: str) -> UsageError:
 
 def _refuse_misspelt(environ: Mapping[str, str]) -> None:
     # A variable that resembles none of ours is somebody else's, and left alone.
-    ours = {variable for setting in SETTINGS for variable in setting.variables} | {CONFIG_VARIABLE}
+    ours = {variable for setting in SETTINGS for variable in setting.variables}
+    ours |= {CONFIG_VARIABLE, API_KEY_VARIABLE}
     for variable, value in environ.items():
         if value and variable.startswith("MEMCLI_") and variable not in ours:
             like = _like(variable.removeprefix("MEMCLI_"), [name.removeprefix("MEMCLI_") for name in ours])

@@ -35,6 +35,12 @@ SAMPLES: Mapping[str, tuple[str, Any, str]] = {
     "memory": ("off", False, "sometimes"),
     "chat.history": ("window:5", "window:5", "window:0"),
     "chat.thinking": ("off", False, "dimly"),
+    "chat.model": ("qwen3:4b", "qwen3:4b", "two words"),
+    "chat.base_url": ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1", "127.0.0.1:8000"),
+    "chat.num_ctx": ("16384", 16_384, "511"),
+    "chat.keep_alive": ("1h30m", "1h30m", "for ever"),
+    "chat.timeout_s": ("30", 30.0, "nan"),
+    "learn.model": ("hf.co/me/Model-GGUF:Q4_K_M", "hf.co/me/Model-GGUF:Q4_K_M", "a b"),
     "chat.ab": ("0.2", 0.2, "1.1"),
     "color": ("never", "never", "blue"),
 }
@@ -107,6 +113,19 @@ def test_a_dot_in_a_name_is_a_table_in_the_file(config: Path, file: str) -> None
 )
 def test_a_switch_in_the_file_is_a_word_or_a_boolean(config: Path, file: str, value: bool) -> None:
     assert load(config, file).memory is value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("300", 300), ("-1", -1), ("0", 0), ("5m", "5m"), ("-1s", "-1s"), ("1.5h", "1.5h")]
+)
+def test_a_number_of_seconds_to_keep_a_model_is_a_number(config: Path, text: str, value: str | int) -> None:
+    # Ollama refuses the text "300".
+    assert load(config, environ={"MEMCLI_CHAT_KEEP_ALIVE": text}).chat_keep_alive == value
+
+
+def test_a_flag_is_called_by_the_last_part_of_its_setting(config: Path) -> None:
+    settings = load(config, environ={"MEMCLI_CHAT_MODEL": "x"}, **{"chat.model": "y"})
+    assert (settings.chat_model, settings.origins["chat.model"]) == ("y", "--model")
 
 
 def test_numbers_in_the_file_need_no_quotes(config: Path) -> None:
