@@ -217,6 +217,10 @@ class OllamaServer:
     def stop(self) -> None:
         self._listener.stop()
 
+    def wait(self, seconds: float) -> bool:
+        """Sleep; whether the server was stopped meanwhile."""
+        return self._listener.stopping.wait(seconds)
+
     def note_left(self, request: Request) -> None:
         self.left.append(request)
 
@@ -242,7 +246,7 @@ class OllamaServer:
 
     def reply(self, request: Request) -> Reply | Stream:
         self.requests.append(request)
-        self._listener.stopping.wait(self.delay_s)
+        self.wait(self.delay_s)
         if request.headers.get("Host", "").rpartition(":")[0] not in {"127.0.0.1", "localhost"}:
             return Reply(403, b"", None)
         if self.redirect_to:
@@ -355,7 +359,7 @@ class OllamaServer:
             shape=shape,
             thinks="thinking" in model.capabilities,
             read=read,
-            wait=self._listener.stopping.wait,
+            wait=self.wait,
         )
 
     def _pull(self, request: Request) -> Reply | Stream:
@@ -392,7 +396,7 @@ class OllamaServer:
     def _load(self, body: Mapping[str, Any], model: Model, context: int) -> None:
         if self.loaded.get(model.name) != context:
             self.loads.append((model.name, context))
-            self._listener.stopping.wait(self.load_s)
+            self.wait(self.load_s)
         self.loaded[model.name] = context
         if body.get("keep_alive") == 0:
             del self.loaded[model.name]

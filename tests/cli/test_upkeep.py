@@ -225,7 +225,7 @@ class Stalling(OllamaServer):
 
     def reply(self, request: Request) -> Reply:
         if self.stalls and len(self.embedded_texts()) > 33:
-            self._stopping.wait(30)
+            self.wait(30)
         return super().reply(request)
 
 
