@@ -1,0 +1,5 @@
+"""Text to what it states of the person: rules first, then the model."""
+
+from memcli.extract.rules import by_rules
+
+__all__ = ["by_rules"]
