@@ -329,6 +329,10 @@ class Memory:
         from memcli.importers import Unreadable, sources
 
         began = time.perf_counter()
+        side = self.read_side()
+        if side is not None and sessions.has_waiting(side) and not intake.dry_run:
+            # What a chat exports has to be known here.
+            sessions.keep(self)
         reports: list[FileReport] = []
         planned: dict[str, str] = {}
         plan: list[Change] = []
@@ -801,10 +805,10 @@ class Memory:
         except FileNotFoundError:
             self.close()
             return None
-        # The copy of an older version says nothing of what the file has become since.
-        if self._side is None or self._side[0] != file or self._side[1].is_copy:
+        if self._side is None or self._side[0] != file:
             self.close()
             self._side = (file, Side(self._side_path, writable=False))
+        self._side[1].catch_up()
         return self._side[1]
 
     def close(self) -> None:

@@ -54,6 +54,11 @@ def to_day(at: Millis, *, tz: tzinfo = UTC) -> str:
     return _to_datetime(at, tz).date().isoformat()
 
 
+def to_minute(at: Millis, *, tz: tzinfo = UTC) -> str:
+    """Date and time of day of a moment in a zone: 2025-05-04 09:30."""
+    return f"{_to_datetime(at, tz):%Y-%m-%d %H:%M}"
+
+
 def _to_datetime(at: Millis, tz: tzinfo) -> datetime:
     return (_EPOCH + timedelta(milliseconds=at)).astimezone(tz)
 

@@ -42,6 +42,13 @@ COMMANDS = (
     Command("list", "memcli.cli.read", "List memories, newest first."),
     Command("show", "memcli.cli.read", "One memory with its history."),
     Command("edit", "memcli.cli.write", "Change a memory."),
+    Command("sessions", "memcli.cli.sessions", "What was said in chats.", ("show", "export", "delete")),
+    Command(
+        "task",
+        "memcli.cli.task",
+        "Working memory for scripts of many steps.",
+        ("start", "set", "get", "step", "back", "show", "list", "done"),
+    ),
     Command("reembed", "memcli.cli.upkeep", "Give every memory the vectors of another embedder."),
     Command("doctor", "memcli.cli.upkeep", "Check the store, the disk and the models."),
     Command("eval", "memcli.cli.eval", "Measure how well recall finds what it should."),

@@ -75,7 +75,7 @@ def forget(
         raise UsageError("ids cannot be mixed with a selection", "give ids, or options that select")
     plan = run.memory.plan_forget(selection)
     _show_related(run, plan)
-    if not plan.changes:
+    if not plan.changes and not plan.tasks:
         raise NothingMatchedError("no memory names this", "--related takes what is similar in meaning")
     if dry_run:
         show_plan(run, plan.changes)
@@ -111,21 +111,29 @@ def _ask(run: Run, plan: ForgetPlan, *, retire: bool, yes: bool) -> None:
             run.out.message(f"  … and {len(plan.changes) - 20:,} more")
     verb = "hide" if retire else "erase for good"
     noun = "memory" if len(plan.changes) == 1 else "memories"
-    if not run.out.confirm(f"{verb} {len(plan.changes):,} {noun}?", yes=yes):
+    tasks = f" and the tasks {', '.join(plan.tasks)}" if plan.tasks and not retire else ""
+    if not run.out.confirm(f"{verb} {len(plan.changes):,} {noun}{tasks}?", yes=yes):
         raise NothingMatchedError("nothing was forgotten", "")
 
 
 def _answer(run: Run, ids: list[str], plan: ForgetPlan, proof: Proof | None, *, verb: str) -> None:
+    # What is hidden is only ever a memory.
+    tasks = plan.tasks if verb == "forgotten" else ()
     receipt = None if proof is None else receipt_json(proof, ids)
     if run.out.as_json:
         related = [{"id": record.id, "text": record.text} for record in plan.related]
-        run.out.document({"forgotten": ids, "related": related, **(receipt or {}), "receipt": receipt})
+        also = {"tasks": list(tasks)} if tasks else {}
+        run.out.document(
+            {"forgotten": ids, **also, "related": related, **(receipt or {}), "receipt": receipt}
+        )
         return
     if receipt is not None:
         run.out.document(receipt)
         return
     for id_ in ids:
         run.out.line(f"{verb} {id_}")
+    for name in tasks:
+        run.out.line(f"{verb} the task {one_line(name)}")
 
 
 def receipt_json(proof: Proof, ids: list[str]) -> dict[str, Any]:

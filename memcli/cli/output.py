@@ -241,6 +241,37 @@ class Output:
             table.add_row(name, Text(neutral(value)))
         self._console(sys.stdout).print(table)
 
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Rows of cells: aligned below their heads for a person, tab-separated for a script."""
+        if not self.is_tty:
+            for row in rows:
+                self.line("\t".join(map(one_line, row)))
+            return
+        if not rows:
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, header_style="dim")
+        for head in heads:
+            table.add_column(head, overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(neutral(cell)) for cell in row))
+        self._console(sys.stdout).print(table)
+
+    def paragraph(self, head: str, text: str) -> None:
+        """A text in full below a line on it, on a terminal."""
+        from rich.text import Text
+
+        console = self._console(sys.stdout)
+        console.print(Text(neutral(head), style="cyan"), soft_wrap=True)
+        console.print(Text(neutral(text.replace("\r\n", "\n"))))
+        console.print()
+
+    def text(self, text: str) -> None:
+        """A text as it is, and a newline; on a terminal what it would obey is neutral."""
+        self.line(neutral(text) if self.is_tty else text)
+
     def bars(self, title: str, counts: Mapping[str, int]) -> None:
         """Counts as bars, on a terminal."""
         if not self.is_tty or not counts:

@@ -105,6 +105,14 @@ class Run:
             self.memory.close()
 
 
+def or_subcommand(ctx: typer.Context) -> bool:
+    """Whether a subcommand does the work: it is given the options that stand before its name too."""
+    if ctx.invoked_subcommand is None:
+        return False
+    ctx.default_map = {ctx.invoked_subcommand: ctx.params}
+    return True
+
+
 def filters_of(
     run: Run,
     *,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memcli.cli.output import elapsed_ms, one_line
-from memcli.cli.run import Run
+from memcli.cli.run import Run, or_subcommand
 from memcli.config import CONFIG_VARIABLE, SETTINGS, set_value, unset
 from memcli.config import config_path as find_config
 from memcli.errors import NothingMatchedError, StoppedError, StoreError, UsageError
@@ -83,9 +83,7 @@ def config(run: Run, ctx: typer.Context) -> None:
       memcli config unset ollama_host
       memcli config path
     """
-    if ctx.invoked_subcommand is not None:
-        # The subcommand does the work, with the options that stand before its name too.
-        ctx.default_map = {ctx.invoked_subcommand: ctx.params}
+    if or_subcommand(ctx):
         return
     settings = [_setting_json(run, setting.name) for setting in SETTINGS]
     file = {"name": "config", "value": str(run.settings.config_path), "origin": _origin_of_file()}

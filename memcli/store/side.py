@@ -129,22 +129,33 @@ class Side:
 
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
-        self.is_copy = False
-        """Whether this is the file of an older version as it will be, and not the file."""
+        self._is_copy = False
         with self._translated():
             self._db = _connect(path, writable=writable)
-            version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-            if version > SCHEMA_VERSION:
-                raise StoreError(
-                    f"this store was written by a newer memcli (schema {version}, ours is {SCHEMA_VERSION})",
-                    "update memcli; nothing was touched",
-                )
+            version = self._version()
             if version < SCHEMA_VERSION:
                 if not writable:
                     # Older, or just being made by a writer: read as what the next writer will make of it.
                     self._db = _copied_to_memory(self._db)
-                    self.is_copy = True
+                    self._is_copy = True
                 self._migrate(version)
+
+    def _version(self) -> int:
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"this store was written by a newer memcli (schema {version}, ours is {SCHEMA_VERSION})",
+                "update memcli; nothing was touched",
+            )
+        return version
+
+    def catch_up(self) -> None:
+        """Look at the file again where a copy of it was read: a writer may have brought it up to date."""
+        if self._is_copy:
+            now = Side(self.path, writable=False)
+            self._db, now._db = now._db, self._db
+            self._is_copy = now._is_copy
+            now.close()
 
     def close(self) -> None:
         """Let go of the file."""

@@ -1,0 +1,75 @@
+"""Stores that earlier versions made: each opens, reads as it was, and is written to as a new one."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from memcli.memory import Draft, Memory, open_memory
+from memcli.store.side import SCHEMA_VERSION
+from memcli.times import from_iso
+from memcli.types import Filters, Query, Selection
+
+AT = from_iso("2026-03-02T09:00:00.000Z")
+STORES = sorted((Path(__file__).parents[1] / "data" / "stores").glob("schema-*.zip"))
+"""A store of every earlier schema, with six memories in it, one of them replaced and one forgotten before."""
+TEXTS = {
+    "I prefer Maven over Gradle",
+    "The harbour office closes at five",
+    "The harbour office closes at six",
+    "小李的生日是五月四号",
+    "Where is the heron?",
+    "On the pier",
+}
+
+
+@pytest.fixture(params=STORES, ids=lambda path: path.stem)
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
+    with zipfile.ZipFile(request.param) as archive:
+        archive.extractall(tmp_path)
+    return open_memory(data_dir=tmp_path, clock=lambda: AT, embedder="none")
+
+
+def side_path(memory: Memory) -> Path:
+    return memory.place.directory / "side.db"
+
+
+def texts(memory: Memory) -> set[str]:
+    return {record.text for record in memory.export(Filters())}
+
+
+def test_there_is_a_store_of_every_earlier_schema() -> None:
+    assert [path.stem for path in STORES] == [f"schema-{number}" for number in range(1, SCHEMA_VERSION)]
+
+
+def test_an_older_store_is_read_without_being_changed(memory: Memory) -> None:
+    before = side_path(memory).read_bytes()
+    assert texts(memory) == TEXTS
+    assert memory.recall(Query("Maven", AT), is_noted=False).hits[0].record.kind == "preference"
+    assert (memory.sessions(), memory.tasks.all()) == ([], [])
+    figures = memory.stats()
+    assert (figures["turns"], figures["recall"]["count"], figures["pending"]["vectors"]) == (0, 1, 0)
+    assert side_path(memory).read_bytes() == before
+
+
+def test_a_reader_that_was_open_sees_what_is_written_after_the_migration(memory: Memory) -> None:
+    assert memory.sessions() == []
+    turn = memory.save_turn(memory.begin_session(), "user", "Where did it fly?")
+    assert memory.session("last").turns == (turn,)
+    memory.tasks.start("job")
+    assert memory.tasks.names() == ["job"]
+
+
+def test_a_migrated_store_has_its_key_and_all_it_held(memory: Memory) -> None:
+    key = memory.read().state.key
+    memory.remember(Draft(text="Herons eat fish"))
+    with memory.write_side() as side:
+        assert (side.state().key, side.check(), side.tombstones()) == (key, None, 1)
+    assert texts(memory) == {*TEXTS, "Herons eat fish"}
+    replaced = memory.remember(Draft(text="The harbour office closes at seven", source_id="harbour"))
+    assert [record.text for record in replaced.superseded] == ["The harbour office closes at six"]
+    proof = memory.erase(memory.plan_forget(Selection(match="harbour")), prove=True)
+    assert proof is not None
+    assert proof.traces == 0
