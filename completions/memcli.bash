@@ -13,7 +13,7 @@ _memcli() {
         word=${COMP_WORDS[i]}
         case "$path/$word" in
             */-*) ;;
-            /remember | /recall | /import | /forget | /export | /stats | /list | /show | /edit | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
+            /remember | /recall | /import | /forget | /export | /stats | /list | /show | /edit | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
             *) given=$((given + 1)) ;;
         esac
     done
@@ -21,7 +21,7 @@ _memcli() {
     case "$path $prev" in
         *" --kind") _memcli_words "identity preference decision fact episode document summary"; return ;;
         *" --priority") _memcli_words "P0 P1 P2"; return ;;
-        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --session" | *" --before" | *" -n" | *" --out") return ;;
+        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --session" | *" --before" | *" -n" | *" --ttl" | *" --keep" | *" --out") return ;;
         *" --data-dir") _memcli_directories; return ;;
         *" --role") _memcli_words "user assistant system tool"; return ;;
         "/recall --format") _memcli_words "prompt"; return ;;
@@ -39,6 +39,9 @@ _memcli() {
         "/export") options="-o --format --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/list") options="-n --sort --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/edit") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/sessions/delete") options="--yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/task/start") options="--ttl --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/task/done") options="--keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/eval") options="-k --out --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         *) options="--user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
     esac
@@ -47,8 +50,10 @@ _memcli() {
         return
     fi
     case "$path/$given" in
-        "/0") _memcli_words "remember recall import forget export stats list show edit reembed doctor eval config" ;;
+        "/0") _memcli_words "remember recall import forget export stats list show edit sessions task reembed doctor eval config" ;;
         "/import/"*) _memcli_files ;;
+        "/sessions/0") _memcli_words "show export delete" ;;
+        "/task/0") _memcli_words "start set get step back show list done" ;;
         "/reembed/0") _memcli_words "builtin" ;;
         "/config/0") _memcli_words "get set unset path" ;;
         "/config/get/0") _memcli_words "user project data_dir embedder ollama_host now budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
