@@ -36,6 +36,7 @@ HEAVY = {
     "fastapi",
     "mcp",
     "prompt_toolkit",
+    "openai",
 }
 
 

@@ -111,7 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
-        request = Request(self.command, self.path, dict(self.headers), self.rfile.read(length))
+        headers = {name.title(): value for name, value in self.headers.items()}
+        request = Request(self.command, self.path, headers, self.rfile.read(length))
         reply = self.scripted.reply(request)
         self.close_connection = True
         try:

@@ -115,10 +115,10 @@ def ask_checked(
         return read_json(text, schema)
     except _MisfitError as first:
         fault = "it was cut off" if is_cut else str(first)
-    # An answer of nothing but white space teaches the model nothing.
-    quoted = [Message("assistant", text.strip()[:_MOST_QUOTED])] if text.strip() else []
+    # Also of nothing but white space: some models refuse two messages of the same side in a row.
+    quoted = Message("assistant", text.strip()[:_MOST_QUOTED] or "…")
     again = Message("user", _REPAIR.format(fault=fault, schema=json.dumps(schema, ensure_ascii=False)))
-    text, is_cut = _said(say([*messages, *quoted, again], max_tokens * (2 if is_cut else 1)))
+    text, is_cut = _said(say([*messages, quoted, again], max_tokens * (2 if is_cut else 1)))
     try:
         return read_json(text, schema)
     except _MisfitError as second:
