@@ -102,6 +102,7 @@ class Shared:
         typed: str = "",
         after: str = "",
         env: Mapping[str, str] | None = None,
+        program: tuple[str, str] = ("-m", "memcli"),
     ) -> tuple[int, str]:
         """The exit code, and all that the program shows to a person who types once `after` is to be read."""
         ours, theirs = pty.openpty()
@@ -109,7 +110,7 @@ class Shared:
         # A Ctrl-C reaches only what the terminal controls.
         begin = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
         with subprocess.Popen(
-            [sys.executable, "-c", begin, "-m", "memcli", *args],
+            [sys.executable, "-c", begin, *program, *args],
             env={**os.environ, **self.environment, **(env or {})},
             cwd=self.home,
             stdin=theirs,

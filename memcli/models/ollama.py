@@ -353,6 +353,7 @@ _HINTS_BY_WORDS = {
     "does not support embeddings": "{model} answers but does not embed, choose an embedding model",
     "more system memory": "choose a smaller model, or close other programs",
     "file does not exist": "look for its name at https://ollama.com/library",
+    "no space left": "free some space where the server keeps its models",
     "no such host": "the server needs the network to fetch a model",
     "dial tcp": "the server needs the network to fetch a model",
     "a web page": "look at OLLAMA_HOST: something else answers there",
