@@ -19,7 +19,7 @@ _TRIES = 3
 
 
 def pick_model(run: Run) -> ChatModel:
-    """The model that answers in chat; a person is asked only where there is one. Raises as `pick_chat` does."""
+    """The model that answers in chat; a person is asked where there is one. Raises as `pick_chat` does."""
     from memcli.models.pick import ChatPlace, pick_chat
 
     person = AtTerminal(run.out) if run.out.can_ask and not run.out.as_json else None
