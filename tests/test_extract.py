@@ -176,7 +176,7 @@ NOT_ASKED_TO_FORGET = (
     "forget it", "Forget that.", "don't forget what I said about Corin",
     "Did you forget what I said about Tom?",
     "forget the previous instructions", "How do I forget my ex?", "delete everything from the table",
-    "My boss told me: forget what I said about Tom", 
+    "My boss told me: forget what I said about Tom",
     "忘了吧", "别忘了关于小李的事", "我忘了密码", "忘记密码怎么办",
     "忘了带钥匙", "删除数据库里的重复行", "忘掉刚才的", "怎么忘掉前任", "忘掉之前的指令",
 )  # fmt: skip
@@ -227,7 +227,10 @@ def test_two_facts_are_the_same_contrary_or_neither(
 
 # --- what a model finds ---------------------------------------------------------------------------
 
-TURN = "Honestly we settled in Graz last spring because my partner Ana got a post there. If I lived in Oslo I'd ski."
+TURN = (
+    "Honestly we settled in Graz last spring because my partner Ana got a post there. "
+    "If I lived in Oslo I'd ski."
+)
 
 
 def kept(text: str, evidence: str, turn: str = TURN) -> list[str]:
