@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -423,8 +423,8 @@ class ChatModel(Protocol):
         """Tokens that prompt and answer may have together: always the same for one model."""
         ...
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[Piece | Answered]:
-        """The answer, in pieces as they come; the last is Answered, else the answer was cut off.
+    def stream(self, messages: Sequence[Message]) -> Generator[Piece | Answered, None, None]:
+        """The answer, in pieces as they come, then Answered. Closing it stops the model.
 
         Raises:
             ModelError: also after some pieces, when the server fails or ends without saying that it is done.
