@@ -19,6 +19,8 @@ _MOST_BYTES_A_TOKEN = 5.2
 # Ollama's runner keeps about half of its window when it cuts (67 of 128 were seen).
 _LEFT_BY_A_CUT = 0.4
 _AFTER_A_CUT = 0.6
+# Ollama's runner has as many whatever it is told.
+_LEAST_ROOM = 256
 _LEFT_OUT = " […] "
 
 
@@ -80,7 +82,7 @@ class Gauge:
     def refused(self, prompt: Sequence[Message]) -> Gauge:
         """The gauge after a server has not read a prompt whole: clearly less is sent from now on."""
         sent = sum(self.cost(message.text) for message in prompt)
-        return replace(self, most=max(self.num_ctx // 8, int(sent * _AFTER_A_CUT)))
+        return replace(self, most=max(_LEAST_ROOM, int(sent * _AFTER_A_CUT)))
 
     def is_cut(self, prompt: Sequence[Message], counted: int) -> bool:
         """Whether the server has read clearly less than it was sent, as it does without a word."""

@@ -34,6 +34,7 @@ _DELIMITER = re.compile(r"[<＜﹤](?=\s*/?\s*memories)", re.IGNORECASE)
 _SENTENCE = re.compile(r"""(?s).+?(?:[.!?…]["'”’)\]]*\s+|[。！？；…]["'”’」』）]*|\n+|\Z)""")
 _WORD = re.compile(r"\s*\S+\s*|\s+")
 _ELLIPSIS = "…"
+_ITEM_START = re.compile(r"(?m)^(?=- \[)")
 _INDENT = "  "
 _USEFUL_QUARTERS = 48
 _LONGEST_SOURCE_CHARS = 40
@@ -93,6 +94,12 @@ def block(
     items.sort(key=lambda each: _printed_as(each[0].record, always))
     text = opening + "".join(item for _, item in items) + _CLOSE
     return Block(text, tuple(hit for hit, _ in items), tuple(dropped), count_tokens(text), budget_tokens)
+
+
+def item_tokens(block: Block) -> list[int]:
+    """What each memory of a block takes of its budget, in the order of its hits."""
+    items = _ITEM_START.split(block.text.removesuffix(_CLOSE))[1:]
+    return [count_tokens(item) for item in items]
 
 
 def _newest_first(records: Sequence[Record]) -> Iterator[Hit]:

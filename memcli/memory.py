@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -216,12 +216,23 @@ class Memory:
             self._note_recall([hit.record.id for hit in found], generation, took_ms=took_ms, tokens=0)
         return Recalled(hits=found, degraded=degraded, took_ms=took_ms)
 
-    def block(self, query: Query, *, budget_tokens: int, allow_private: bool = True) -> Block:
-        """What would be put into a prompt for this question: P0 always, the rest when it answers."""
+    def block(
+        self,
+        query: Query,
+        *,
+        budget_tokens: int,
+        allow_private: bool = True,
+        known: Collection[str] = (),
+    ) -> Block:
+        """What would be put into a prompt for this question: P0 always, the rest when it answers.
+
+        `known` are the memories that stand in the prompt already, as turns of the conversation.
+        """
         began = time.perf_counter()
         generation = self._generation()
         hits, candidates, _ = self._search(query)
-        answering = relevance.relevant(query.text, hits, candidates)[: query.k]
+        relevant = relevance.relevant(query.text, hits, candidates)
+        answering = [hit for hit in relevant if hit.record.id not in known][: query.k]
         replaced = {hit.record.id for hit in hits if hit.record.superseded_by is not None}
         newest_first = (("created_at", False), ("id", True))
         current = replace(query.filters, current=True)
@@ -369,14 +380,8 @@ class Memory:
             if progress and total:
                 progress(done, total)
 
-        # Most histories name their conversations, and then the place of a file is never asked for.
-        places: dict[str, tuple[Source, str]] = {}
-
-        def place(file: Source) -> str:
-            if file.path not in places:
-                places[file.path] = (file, self._place_of(file))
-            return places[file.path][1]
-
+        # Most histories name their conversations, and then the place of the file is never asked for.
+        place = cache(partial(self._place_of, source))
         report = absorb_file(
             source,
             place=place,
@@ -386,9 +391,8 @@ class Memory:
             progress=tell,
         )
         if report and not intake.dry_run:
-            asked = places.values() if report.added else ()
-            named = {file.fingerprint: name for file, name in asked if file is source or file.is_read}
-            self._note_read(source, intake, places=named, counts=counts_of(report), buried=buried)
+            asked_place = place() if report.added and place.cache_info().currsize else None
+            self._note_read(source, intake, place=asked_place, counts=counts_of(report), buried=buried)
         return report
 
     @contextmanager
@@ -414,24 +418,15 @@ class Memory:
             yield absorb.Shelf(store, self.clock(), {}, keep)
 
     def _note_read(
-        self,
-        source: Source,
-        intake: Intake,
-        *,
-        places: Mapping[str, str],
-        counts: dict[str, Any] | None,
-        buried: int,
+        self, source: Source, intake: Intake, *, place: str | None, counts: dict[str, Any] | None, buried: int
     ) -> None:
-        """Remember a file that was read, so that it is known again when it has moved or not changed.
-
-        `places` are the conversations of what names none in it, by the fingerprint of their file or member.
-        """
-        if not places and not (counts and source.size):
+        """Remember a file that was read, so that it is known again when it has moved or not changed."""
+        if place is None and not (counts and source.size):
             return
         with self.write() as (store, side):
             key = store.state.key
-            for fingerprint, place in places.items():
-                side.note_file(lifecycle.keyed_hash(key, "file", fingerprint), place)
+            if place is not None:
+                side.note_file(lifecycle.keyed_hash(key, "file", source.fingerprint), place)
             # Something forgotten meanwhile: the counts are no longer what a second reading would give.
             if counts and source.size and side.tombstones() == buried:
                 mark = _mark_of_read(key, source, intake)
@@ -599,14 +594,25 @@ class Memory:
         *,
         state: Literal["whole", "stopped", "cut"] = "whole",
         model: str | None = None,
+        becomes_memory: bool = True,
     ) -> Turn:
         """Put what was said on disk, without its secrets, before anything else happens.
 
-        Needs no lock of the store: a chat never waits for an import.
+        Where it does not become a memory, it stays in its session and nothing is learned from it. Needs no
+        lock of the store: a chat never waits for an import.
         """
         at = self.clock()
         with self.write_side() as side:
-            return sessions.save(side, session, role=role, text=text, at=at, state=state, model=model)
+            return sessions.save(
+                side,
+                session,
+                role=role,
+                text=text,
+                at=at,
+                state=state,
+                model=model,
+                becomes_memory=becomes_memory,
+            )
 
     def session(self, prefix: str) -> Session:
         """The session whose id begins so, or the "last" one, with its turns.

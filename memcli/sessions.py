@@ -48,6 +48,7 @@ def save(
     at: Millis,
     state: Literal["whole", "stopped", "cut"],
     model: str | None,
+    becomes_memory: bool = True,
 ) -> Turn:
     """Put a turn on disk, without its secrets, at the end of its session as it is there now."""
     said, _ = scrub(clean(text))
@@ -57,7 +58,7 @@ def save(
         unnamed = Turn("", session.id, position, role, said if said.strip() else "", at, state, model)
         record = record_of(unnamed, session.project)
         turn = replace(unnamed, memory_id=lifecycle.id_of(record, lifecycle.origin_of(record, key), key))
-        talks.add_turn(db, session, turn)
+        talks.add_turn(db, session, turn, becomes_memory=becomes_memory)
     return turn
 
 
@@ -93,7 +94,7 @@ def keep(stores: Stores, *, limit: int = _AT_ONCE) -> list[str]:
     """Make memories of the oldest turns that are none yet; returns the ids of those that are new."""
     with stores.write() as (store, side):
         with side.snapshot() as db:
-            waiting = talks.waiting(db, limit=limit, with_blank=False)
+            waiting = talks.waiting(db, limit=limit)
         changes = [
             Change("add", record, origin=lifecycle.origin_of(record, store.state.key))
             for record in (record_of(turn, project) for turn, project in waiting)
@@ -116,11 +117,11 @@ def has_waiting(side: Side) -> bool:
 
 
 def loose(side: Side | None) -> list[Record]:
-    """The turns that are no memories yet, as the memories they will be."""
+    """The turns that are no memories, as the memories they are to be or would be."""
     if side is None:
         return []
     with side.snapshot() as db:
-        return [record_of(turn, project) for turn, project in talks.waiting(db)]
+        return [record_of(turn, project) for turn, project in talks.loose(db)]
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ class Command:
 COMMANDS = (
     Command("remember", "memcli.cli.write", "Store one memory."),
     Command("recall", "memcli.cli.read", "Find the memories that answer a question."),
+    Command("chat", "memcli.cli.chat", "Talk with a model that remembers."),
     Command("import", "memcli.cli.absorb", "Take in chat histories and notes."),
     Command("forget", "memcli.cli.forget", "Erase memories for good, or hide them."),
     Command("export", "memcli.cli.export", "Write memories out, to a file or stdout."),

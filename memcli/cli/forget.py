@@ -73,7 +73,19 @@ def forget(
     )
     if ids and replace(selection, ids=(), with_related=False) != Selection():
         raise UsageError("ids cannot be mixed with a selection", "give ids, or options that select")
-    plan = run.memory.plan_forget(selection)
+    carry_out(run, run.memory.plan_forget(selection), retire=retire, prove=prove, yes=yes, dry_run=dry_run)
+
+
+def carry_out(
+    run: Run,
+    plan: ForgetPlan,
+    *,
+    retire: bool = False,
+    prove: bool = False,
+    yes: bool = False,
+    dry_run: bool = False,
+) -> None:
+    """Show what would go, ask, and have it gone. Raises NothingMatchedError when nothing is, or for a no."""
     _show_related(run, plan)
     if not plan.changes and not plan.tasks:
         raise NothingMatchedError("no memory names this", "--related takes what is similar in meaning")

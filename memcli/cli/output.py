@@ -172,6 +172,26 @@ class Output:
             stack.callback(answer.end)
             yield answer
 
+    def read_entry(self, *, past: Sequence[str], complete: Callable[[str], Iterable[tuple[str, str]]]) -> str:
+        """What a person types at the prompt of a session; messages meanwhile appear above it.
+
+        Enter ends it, Esc and Enter begins a new line, and what is pasted keeps its lines.
+
+        Args:
+            past: what the keys ↑ and ↓ bring back, the newest at the end.
+            complete: the ways a line can go on: (its last word whole, what that is).
+
+        Raises:
+            EOFError: Ctrl-D.
+            KeyboardInterrupt: Ctrl-C.
+        """
+        from prompt_toolkit.patch_stdout import patch_stdout
+
+        from memcli.cli.entry import entry
+
+        with patch_stdout(raw=True):
+            return entry(past=past, complete=complete, is_plain=self.is_plain).prompt()
+
     # --- memories ---------------------------------------------------------------------------------
 
     def memories(

@@ -71,6 +71,11 @@ class Run:
             self.out.color = settings.color
         return settings
 
+    def choose_model(self, name: str | None) -> None:
+        """Let another chat model be the one that is set, for this run; None for the one of the settings."""
+        self.flags["chat.model"] = name
+        self.__dict__.pop("settings", None)
+
     @cached_property
     def memory(self) -> Memory:
         """The memory that the settings name."""

@@ -11,7 +11,7 @@ from memcli.cli.run import Run, text_or_stdin
 from memcli.memory import Draft
 from memcli.record_json import to_json
 from memcli.times import local_zone, parse_expiry
-from memcli.types import KINDS, PRIORITIES, Change, Record
+from memcli.types import KINDS, PRIORITIES, Change, Remembered
 
 Kind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help=f"One of {', '.join(KINDS)}.")]
 Priority = Annotated[
@@ -96,24 +96,19 @@ def remember(
             }
         )
     else:
-        _say_remembered(run, done.added, done.superseded, done.duplicates, done.redacted)
+        say_remembered(run, done)
 
 
-def _say_remembered(
-    run: Run,
-    added: Sequence[Record],
-    superseded: Sequence[Record],
-    duplicates: Sequence[str],
-    redacted: Mapping[str, int],
-) -> None:
-    for record in added:
+def say_remembered(run: Run, done: Remembered) -> None:
+    """What became of something to remember, a line each."""
+    for record in done.added:
         run.out.line(f"remembered {record.id}")
-    for record in superseded:
+    for record in done.superseded:
         run.out.line(f"superseded {record.id}")
-    for id_ in duplicates:
+    for id_ in done.duplicates:
         run.out.line(f"known already {id_}")
-    if redacted:
-        run.out.message(redaction_note(redacted))
+    if done.redacted:
+        run.out.message(redaction_note(done.redacted))
 
 
 def edit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from memcli.importers.format import ReadOptions
@@ -50,10 +51,10 @@ def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
 
 
 def _titles_beside(source: Source, options: ReadOptions) -> dict[str | None, str]:
-    thread = source.beside("thread.json")
-    if thread is None:
+    beside = source.siblings.get(str(PurePosixPath(source.name).with_name("thread.json")))
+    if beside is None:
         return {}
-    with thread:
+    with beside() as thread:
         return dict(_titles(thread, options))
 
 

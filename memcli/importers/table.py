@@ -131,7 +131,6 @@ def _documents(rows: Iterator[Row | BadLine], source: Source, options: ReadOptio
             text,
             title=text_at(row, ("title", "name")),
             at=time_of(row, options),
-            echo=text,
         )
 
 

@@ -200,7 +200,8 @@ def pick_chat(wanted: str | None, place: ChatPlace, *, person: Person | None = N
     """The chat model that answers.
 
     Args:
-        wanted: chat.model or learn.model; None and "" when nothing is asked for: the person chooses.
+        wanted: chat.model or learn.model; None and "" when nothing is asked for: the only one there is, if
+            texts stay on this machine with it, else the person chooses.
         place: where it is.
         person: who is asked; None where nobody can be.
 
@@ -256,6 +257,8 @@ def offers(place: ChatPlace) -> list[Offer]:
 def _chosen(there: Sequence[Offer], person: Person | None, *, remedy: str) -> str:
     if not there:
         raise ModelError("there is no chat model", remedy)
+    if len(there) == 1 and there[0].is_local:
+        return there[0].name
     names = ", ".join(offer.name for offer in there)
     hint = f"run: memcli config set chat.model {there[0].name} (there are: {names})"
     if person is None:

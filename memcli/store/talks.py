@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from memcli.types import Session, Turn
 
+# What stands in the column `kept`: it will be a memory, it is one, it stays a turn of its session.
+_WAITING, _IS_MEMORY, _NEVER = 0, 1, 2
 _TURN = "memory_id, session_id, position, role, text, at, state, model"
 # A title is made of the beginning of a text; a pasted page is not fetched for it.
 _TITLE_CHARS = 400
@@ -20,7 +22,7 @@ def next_position(db: sqlite3.Connection, session_id: str) -> int:
     return int(db.execute(sql, (session_id,)).fetchone()[0])
 
 
-def add_turn(db: sqlite3.Connection, session: Session, turn: Turn) -> None:
+def add_turn(db: sqlite3.Connection, session: Session, turn: Turn, *, becomes_memory: bool) -> None:
     """Keep a turn, and its session with the first one: a chat in which nothing is said leaves nothing."""
     db.execute(
         "INSERT INTO sessions (id, project, model, started_at) VALUES (?, ?, ?, ?) "
@@ -28,7 +30,7 @@ def add_turn(db: sqlite3.Connection, session: Session, turn: Turn) -> None:
         (session.id, session.project, turn.model or session.model, session.started_at),
     )
     db.execute(
-        f"INSERT INTO turns ({_TURN}, kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        f"INSERT INTO turns ({_TURN}, kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             turn.memory_id,
             turn.session_id,
@@ -38,6 +40,7 @@ def add_turn(db: sqlite3.Connection, session: Session, turn: Turn) -> None:
             turn.at,
             turn.state,
             turn.model,
+            _WAITING if becomes_memory else _NEVER,
         ),
     )
 
@@ -63,18 +66,22 @@ def turns(db: sqlite3.Connection, session_id: str) -> tuple[Turn, ...]:
     return tuple(Turn(*row) for row in db.execute(sql, (session_id,)))
 
 
-def waiting(
-    db: sqlite3.Connection, *, limit: int = -1, with_blank: bool = True
-) -> list[tuple[Turn, str | None]]:
-    """The oldest turns that are no memory yet, each with its session's project.
+def waiting(db: sqlite3.Connection, *, limit: int) -> list[tuple[Turn, str | None]]:
+    """The oldest turns with words in them that are to be memories, each with its session's project."""
+    return _with_projects(db, f"kept = {_WAITING} AND text <> ''", limit)
 
-    `with_blank`: those without words too, which never become one.
-    """
+
+def loose(db: sqlite3.Connection) -> list[tuple[Turn, str | None]]:
+    """The turns that are no memory, those that never will be too, each with its session's project."""
+    return _with_projects(db, f"kept <> {_IS_MEMORY}", -1)
+
+
+def _with_projects(db: sqlite3.Connection, condition: str, limit: int) -> list[tuple[Turn, str | None]]:
     rows = db.execute(
         f"SELECT {', '.join(f't.{name.strip()}' for name in _TURN.split(','))}, s.project "
-        f"FROM turns t JOIN sessions s ON s.id = t.session_id WHERE NOT kept AND {_LEFT} "
-        "AND (text <> '' OR ?) ORDER BY t.seq LIMIT ?",
-        (with_blank, limit),
+        f"FROM turns t JOIN sessions s ON s.id = t.session_id WHERE {condition} AND {_LEFT} "
+        "ORDER BY t.seq LIMIT ?",
+        (limit,),
     )
     return [(Turn(*row[:-1]), row[-1]) for row in rows]
 
@@ -86,7 +93,7 @@ def has_waiting(db: sqlite3.Connection) -> bool:
 
 def mark_kept(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
     """These turns are memories now."""
-    db.executemany("UPDATE turns SET kept = 1 WHERE memory_id = ?", [(id_,) for id_ in memory_ids])
+    db.executemany("UPDATE turns SET kept = ? WHERE memory_id = ?", [(_IS_MEMORY, id_) for id_ in memory_ids])
 
 
 def past_inputs(db: sqlite3.Connection, *, limit: int) -> list[str]:

@@ -82,6 +82,17 @@ def test_a_person_chooses_where_nothing_is_set(place: ChatPlace) -> None:
     assert [offer.name for offer in person.offered[0]] == ["llama3.2", "qwen3:4b", "gpt-oss:120b-cloud"]
 
 
+@pytest.mark.parametrize("person", [None, Person()])
+def test_the_only_one_there_is_needs_no_choice_unless_words_leave_the_machine_with_it(
+    server: OllamaServer, place: ChatPlace, person: Person | None
+) -> None:
+    server.models = [chat_model(), Model("bge-m3:latest")]
+    assert pick_chat(None, place, person=person).name == "llama3.2"
+    server.models = [chat_model("gpt-oss:120b-cloud", remote_host="https://ollama.com:443")]
+    with pytest.raises((ModelError, NothingMatchedError)):
+        pick_chat(None, place, person=person)
+
+
 def test_a_person_who_chooses_none_gets_none(place: ChatPlace) -> None:
     with pytest.raises(NothingMatchedError, match="no chat model was chosen"):
         pick_chat(None, place, person=Person())
@@ -180,9 +191,7 @@ def test_another_server_is_asked_in_place_of_ollama(server: OllamaServer) -> Non
         place = ChatPlace(server.host, base_url=other.base_url)
         assert [offer.name for offer in offers(place)] == ["llama-3"]
         assert pick_chat("llama-3", place).host == other.base_url
-        assert pick_chat(None, place, person=Person(choice="llama-3")).name == "llama-3"
-        with pytest.raises(ModelError, match="no chat model is chosen"):
-            pick_chat(None, place)
+        assert pick_chat(None, place).name == "llama-3"
         other.models = {}
         with pytest.raises(ModelError, match="there is no chat model") as raised:
             pick_chat(None, place, person=Person())
