@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memcli import lifecycle
+from memcli import lifecycle, retold
 from memcli.errors import MemcliError, UsageError
 from memcli.importers import ReadOptions, Source, Unreadable, read
 from memcli.importers.parts import Part, parts
@@ -104,6 +104,8 @@ class _Tally:
     notes: int = 0
     bad_lines: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    changed_roles: Counter[str] = field(default_factory=Counter)
+    """Messages that were known, and by somebody else."""
     failures: list[UsageError] = field(default_factory=list)
     """Why members of an archive could not be read."""
     error: MemcliError | None = None
@@ -146,7 +148,7 @@ class _Tally:
 def absorb_file(
     source: Source,
     *,
-    place: Callable[[], str],
+    place: Callable[[Source], str],
     intake: Intake,
     now: Millis,
     shelf: Shelves,
@@ -156,13 +158,13 @@ def absorb_file(
 
     Args:
         source: the file.
-        place: the conversation of what names none.
+        place: the conversation of what names none in this file, or in this member of it.
         intake: how it is wanted.
         now: the clock.
         shelf: opens the shelf of a batch.
         progress: told (bytes read, bytes in all or None), now and then.
     """
-    taking = _Taking(place, intake, now, _Batch(shelf, intake.restore), progress)
+    taking = _Taking(place, intake, now, _Batch(shelf, intake, now), progress)
     try:
         is_archive = source.kind == "zip"
         for part in parts(source, encoding=intake.options.encoding, format_name=intake.format_name):
@@ -171,11 +173,12 @@ def absorb_file(
             elif is_archive:
                 taking.take_member(part)
             else:
-                taking.take(part, place)
+                taking.take(part)
     except UsageError as error:
         # What was read before stays; the report says why no more was.
         taking.tally.error = error
     taking.batch.store(taking.tally)
+    taking.tally.warnings += [notice.text for notice in retold.notices(taking.tally.changed_roles)]
     return taking.report(source.path)
 
 
@@ -183,7 +186,7 @@ def absorb_file(
 class _Taking:
     """A file on its way in."""
 
-    place: Callable[[], str]
+    place: Callable[[Source], str]
     intake: Intake
     now: Millis
     batch: _Batch
@@ -198,7 +201,7 @@ class _Taking:
         tally, name = self.tally, part.source.name
         told = len(tally.warnings)
         try:
-            self.take(part, lambda: f"{self.place()}-{lifecycle.keyed_hash(b'', name)[:6]}")
+            self.take(part)
         except UsageError as error:
             tally.failures.append(error)
             tally.warnings.append(error.message)
@@ -206,12 +209,12 @@ class _Taking:
             text if name in text else f"{name}: {text}" for text in tally.warnings[told:]
         ]
 
-    def take(self, part: Part, place: Callable[[], str]) -> None:
+    def take(self, part: Part) -> None:
         """Take in a file of one format. Raises UsageError when it cannot be read, or not to its end."""
         self.forms[part.form.name] = None
         items = read(part.source, options=self.intake.options, format_name=part.form.name)
-        for number, record in enumerate(_records(items, self, place)):
-            self.batch.add(record, self.tally)
+        for number, told in enumerate(_records(items, self, lambda: self.place(part.source))):
+            self.batch.add(told, self.tally)
             if self.batch.is_full:
                 self.batch.store(self.tally)
             if number % _TOLD_EVERY == 0:
@@ -255,7 +258,20 @@ def unread(path: Unreadable) -> FileReport:
 # --- items → records ------------------------------------------------------------------------------
 
 
-def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -> Iterator[Record]:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A record as a file tells it.
+
+    `echo` is what other files of its program tell of it too; `has_session` says that its source names
+    its conversation.
+    """
+
+    record: Record
+    echo: str | None = None
+    has_session: bool = False
+
+
+def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -> Iterator[_Told]:
     tally = taking.tally
     for item in items:
         match item:
@@ -271,19 +287,22 @@ def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -
                 said = _of_conversation(item, session, taking.positions, taking.now)
                 yield from _wanted(said, tally, taking.intake)
             case Document():
-                yield from _wanted(iter([_of_document(item, taking.now)]), tally, taking.intake)
+                document = _Told(_of_document(item, taking.now), item.echo)
+                yield from _wanted(iter([document]), tally, taking.intake)
             case Record():
                 yield from _own(item, tally)
 
 
 def _of_conversation(
     conversation: Conversation, session: str, positions: Counter[str], now: Millis
-) -> Iterator[Record]:
+) -> Iterator[_Told]:
     about = dict(conversation.meta) | ({"title": conversation.title} if conversation.title else {})
     for message in conversation.messages:
-        position = positions[session]
-        positions[session] += 1
-        yield Record(
+        position = None
+        if not conversation.is_excerpt:
+            position = positions[session]
+            positions[session] += 1
+        record = Record(
             id="",
             text=message.text,
             kind="episode",
@@ -299,6 +318,7 @@ def _of_conversation(
             updated_at=now,
             meta=about | dict(message.meta),
         )
+        yield _Told(record, message.echo, has_session=conversation.id is not None)
 
 
 def _of_document(document: Document, now: Millis) -> Record:
@@ -316,24 +336,26 @@ def _of_document(document: Document, now: Millis) -> Record:
     )
 
 
-def _wanted(records: Iterator[Record], tally: _Tally, intake: Intake) -> Iterator[Record]:
+def _wanted(records: Iterator[_Told], tally: _Tally, intake: Intake) -> Iterator[_Told]:
     """The records that the person asked for, without their secrets."""
-    for record in records:
+    for told in records:
+        record = told.record
         if intake.role is not None and record.role != intake.role:
             tally.skipped["role"] += 1
         elif intake.since is not None and (record.created_at is None or record.created_at < intake.since):
             tally.skipped["since"] += 1
         else:
-            labelled = record
             if intake.project and not record.project:
-                labelled = replace(record, project=intake.project)
-            yield labelled if intake.allow_sensitive else _scrubbed(labelled, tally.redacted)
+                record = replace(record, project=intake.project)
+            yield replace(
+                told, record=record if intake.allow_sensitive else _scrubbed(record, tally.redacted)
+            )
 
 
-def _own(record: Record, tally: _Tally) -> Iterator[Record]:
+def _own(record: Record, tally: _Tally) -> Iterator[_Told]:
     """A record of our own export, as it is; its id was ours and is checked like any input."""
     if _OWN_ID.fullmatch(record.id):
-        yield record
+        yield _Told(record)
     else:
         tally.skipped["bad-id"] += 1
 
@@ -352,10 +374,11 @@ class _Batch:
     """Records on their way onto a shelf. One file's batches share what that file has added."""
 
     shelf: Shelves
-    restore: bool
+    intake: Intake
+    now: Millis
     added: set[int] = field(default_factory=set)
-    """Hashes of the origins that this file has added: what repeats inside one file is skipped."""
-    waiting: list[Record] = field(default_factory=list)
+    """What this file has added is known by: what repeats inside one file is skipped."""
+    waiting: list[_Told] = field(default_factory=list)
     chars: int = 0
 
     @property
@@ -363,61 +386,88 @@ class _Batch:
         """Whether it is time to store it."""
         return len(self.waiting) >= BATCH or self.chars >= _BATCH_CHARS
 
-    def add(self, record: Record, tally: _Tally) -> None:
+    def add(self, told: _Told, tally: _Tally) -> None:
         """Put one more record on the pile."""
-        if not record.text.strip():
+        if not told.record.text.strip():
             tally.skipped["empty"] += 1
             return
-        self.waiting.append(record)
-        self.chars += len(record.text)
+        self.waiting.append(told)
+        self.chars += len(told.record.text)
 
     def store(self, tally: _Tally) -> None:
         """Store the pile in one commit and count what became of each record."""
         if not self.waiting:
             return
         with self.shelf() as shelf:
-            origins = [lifecycle.origin_of(record, shelf.key) for record in self.waiting]
+            origins = [lifecycle.origin_of(told.record, shelf.key, echo=told.echo) for told in self.waiting]
             known = shelf.known(origins)
-            own = shelf.get([record.id for record in self.waiting if record.id])
-            changes: list[Change] = []
-            for record, origin in zip(self.waiting, origins, strict=True):
-                changes += self._plan(record, origin, known, own, shelf, tally)
-            shelf.keep(changes)
+            asked = [told.record.id for told in self.waiting if told.record.id]
+            asked += [
+                id_ for origin in origins if self._is_looked_at(origin, known) and (id_ := known.id(origin))
+            ]
+            view = _View(shelf, known, shelf.get(list(dict.fromkeys(asked))))
+            changes: dict[str, Change] = {}  # one of a memory: a file may tell twice what is learned of it
+            for told, origin in zip(self.waiting, origins, strict=True):
+                changes |= {change.record.id: change for change in self._plan(told, origin, view, tally)}
+            shelf.keep(list(changes.values()))
         self.waiting, self.chars = [], 0
 
-    def _plan(
-        self,
-        record: Record,
-        origin: Origin,
-        known: lifecycle.Known,
-        own: Mapping[str, Record],
-        shelf: Shelf,
-        tally: _Tally,
-    ) -> Sequence[Change]:
-        marks = _marks(record.id, origin)
+    def _is_looked_at(self, origin: Origin, known: lifecycle.Known) -> bool:
+        """Whether what is stored tells more than that it is known."""
+        by_place = origin.place is not None and origin.place in known.stored
+        return not by_place or origin.echo is not None or self.intake.options.me is not None
+
+    def _plan(self, told: _Told, origin: Origin, view: _View, tally: _Tally) -> Sequence[Change]:
+        record, marks = told.record, _marks(told, origin)
         if any(mark in self.added for mark in marks):
             tally.skipped["duplicate"] += 1
             return ()
-        if record.id in own:
+        if record.id in view.stored:
             tally.count(record, "known")
             return ()
-        if record.id and (there := known.id(origin)) and _mark(there) in self.added:
-            # Two of our own that share an origin: one has replaced the other.
-            known = lifecycle.Known({}, known.buried)
-        named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, shelf.key))
-        change = lifecycle.reconcile(named, origin, known, restore=self.restore)
+        known = self._known(told, origin, view)
+        named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, view.shelf.key))
+        change = lifecycle.reconcile(named, origin, known, restore=self.intake.restore)
         changes: Sequence[Change] = (change,)
-        if change.why == "known" and record.kind == "document" and not record.id:
-            changes = self._plan_changed(named, change, shelf)
+        if change.why == "known" and not record.id:
+            changes = self._plan_known(named, change, view, tally)
         added = any(change.action == "add" for change in changes)
         tally.count(record, "added" if added else change.why)
-        if not added:
+        self.added.update(marks if added else ())
+        return [change for change in changes if change.action != "skip"]
+
+    def _known(self, told: _Told, origin: Origin, view: _View) -> lifecycle.Known:
+        """What is known, without what only looks like this record."""
+        there = view.known.id(origin)
+        stored = view.stored.get(there or "")
+        if told.record.id:
+            # Two of our own that share an origin: one has replaced the other.
+            is_other = there is not None and _mark(there) in self.added
+        elif stored is None or (origin.place or "") in view.known.stored:
+            is_other = False
+        elif told.record.kind == "document":
+            is_other = stored.superseded_by is not None
+        else:
+            is_echo = (origin.echo or "") in view.known.stored
+            is_other = told.has_session and not is_echo and retold.is_another(told.record, stored)
+        return lifecycle.Known({}, view.known.buried) if is_other else view.known
+
+    def _plan_known(self, record: Record, known: Change, view: _View, tally: _Tally) -> Sequence[Change]:
+        """What is learned of a memory that is known; a note may have a new text that replaces the old one."""
+        if record.kind == "document":
+            return self._plan_changed(record, known, view.shelf)
+        before = view.stored.get(known.record.id)
+        if before is None:
             return ()
-        self.added.update(marks)
-        return changes
+        after = retold.placed(before, record, now=self.now)
+        origin = known.origin if after is not before else None
+        if self.intake.options.me:
+            is_placed, after = after, retold.owned(after, record, now=self.now)
+            tally.changed_roles[after.role or ""] += after is not is_placed
+        return () if after is before else (Change("update", after, before=before, origin=origin),)
 
     def _plan_changed(self, record: Record, known: Change, shelf: Shelf) -> Sequence[Change]:
-        """A note that is known by its place: the same, or a new text of it that replaces the old one."""
+        """A note that is known: the same, or a new text of it that replaces the old one."""
         before = shelf.newest(known.record.id)
         if before is None or before.text == record.text or known.origin is None:
             return ()
@@ -426,9 +476,25 @@ class _Batch:
         return lifecycle.supersede(before, added, now=record.updated_at or 0)
 
 
-def _marks(id_: str, origin: Origin) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the store knows of the records of one batch."""
+
+    shelf: Shelf
+    known: lifecycle.Known
+    stored: Mapping[str, Record]
+
+
+def _marks(told: _Told, origin: Origin) -> list[int]:
     """What a record is known by inside its file: its own id, or its origin."""
-    return [_mark(value) for value in ([id_] if id_ else lifecycle.hashes(origin))]
+    if told.record.id:
+        return [_mark(told.record.id)]
+    marks = [mark for mark in (origin.place, origin.echo) if mark]
+    id_ = told.record.source_id if told.has_session else None
+    # Where a program tells messages apart by ids, the same words at the same time are one only under one id.
+    if origin.said and (id_ is None or retold.is_unique(id_)):
+        marks.append(f"{origin.said}{id_ or ''}")
+    return list(map(_mark, marks))
 
 
 def _mark(value: str) -> int:

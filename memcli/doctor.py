@@ -8,7 +8,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -16,9 +16,13 @@ from memcli.config import CONFIG_VARIABLE, load_settings
 from memcli.errors import MemcliError, ModelError
 from memcli.memory import Memory
 from memcli.models.ollama import ModelInfo, is_loopback, list_models, probe, to_url
+from memcli.models.ollama_embed import OllamaEmbedder
+from memcli.models.pick import ChatPlace, offers, pick_chat
+from memcli.models.probes import CHAT_PROBES, LEARN_PROBES, SILENCE_S, Probed
 from memcli.store.engine import GoneError
 from memcli.store.lance import INDEXES
 from memcli.store.side import Side
+from memcli.types import ChatModel
 
 State: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -85,14 +89,25 @@ class _Row:
     hint: str
 
 
-def checks(memory: Memory, *, config: Path) -> Iterator[Check]:
+@dataclass(frozen=True, slots=True)
+class ChatUse:
+    """Which chat models are to be tried (chat.model, learn.model), and where they are."""
+
+    model: str | None
+    learn_model: str | None
+    place: ChatPlace
+
+
+def checks(memory: Memory, *, config: Path, chat: ChatUse) -> Iterator[Check]:
     """Every check, in an order in which one explains the next; nothing is changed and nothing raised.
 
-    A store that cannot be read ends the checks: its embedder is not known either.
+    A store that cannot be read ends the checks: its embedder is not known either. Models are asked fixed
+    questions, and only at the hosts that the settings name.
 
     Args:
         memory: whose place, store and embedder are examined.
         config: where config.toml is or would be.
+        chat: the chat models of the settings.
     """
     subject = _Subject(memory, config)
     for row in _PLACE:
@@ -107,6 +122,7 @@ def checks(memory: Memory, *, config: Path) -> Iterator[Check]:
         yield Check("store", "ok", "no store yet", "")
     for row in _MODELS:
         yield _told(row, subject)
+    yield from _chat_checks(chat)
 
 
 def _told(row: _Row, subject: _Subject) -> Check:
@@ -324,6 +340,20 @@ def _embedder(subject: _Subject) -> _Finding:
     return "ok", f"{name}, {dim} numbers a vector ({picked.why})", ""
 
 
+def _truncation(subject: _Subject) -> _Finding:
+    try:
+        embedder = subject.memory.pick(subject.memory.read()).embedder
+        if not isinstance(embedder, OllamaEmbedder):
+            return "ok", "not used: texts are cut into pieces that fit before they are embedded", ""
+        read, trained = embedder.measure_limit()
+    except MemcliError:
+        return "ok", _NOT_ASKED, ""
+    if read is None:
+        return "ok", f"{embedder.name} does not tell", ""
+    less = f" of the {trained:,} it was made for" if trained and read < trained else ""
+    return "ok", f"{embedder.name} reads {read:,} tokens{less}; a longer text is embedded in parts", ""
+
+
 def _ollama(subject: _Subject) -> _Finding:
     place = subject.memory.place
     url = to_url(place.ollama_host)
@@ -346,6 +376,53 @@ def _model_told(model: ModelInfo) -> str:
     return f"{model.short_name} ({', '.join(marks)})" if marks else model.short_name
 
 
+# --- chat models ----------------------------------------------------------------------------------
+
+_NOT_ASKED = "not used: there is no model that answers"
+_CHOOSE_CHAT = "look at chat.model, chat.base_url and OLLAMA_HOST"
+
+
+def _chat_checks(chat: ChatUse) -> Iterator[Check]:
+    model, check = _opened("chat model", chat.model, chat)
+    yield check
+    learner = model
+    if chat.learn_model:
+        learner, check = _opened("learning model", chat.learn_model, chat)
+        yield check
+    for probed, probes in ((model, CHAT_PROBES), (learner, LEARN_PROBES)):
+        for name, ask in probes.items():
+            yield _probed(name, ask, probed) if probed else Check(name, "ok", _NOT_ASKED, "")
+
+
+def _opened(name: str, wanted: str | None, chat: ChatUse) -> tuple[ChatModel | None, Check]:
+    place = replace(chat.place, timeout_s=min(chat.place.timeout_s, SILENCE_S))
+    try:
+        if not wanted:
+            return None, Check(name, "ok", f"none is set; {_offered(place)}", "")
+        model = pick_chat(wanted, place)
+    except MemcliError as error:
+        return None, Check(name, "warn", error.message, error.hint or _CHOOSE_CHAT)
+    told = f"{model.name} at {model.host}, {model.num_ctx:,} tokens of context"
+    if not model.local:
+        return model, Check(name, "warn", f"{told}; what is said leaves this machine", _KEEP_HERE)
+    return model, Check(name, "ok", told, "")
+
+
+def _offered(place: ChatPlace) -> str:
+    try:
+        return f"there are: {', '.join(offer.name for offer in offers(place)) or 'none'}"
+    except ModelError as error:
+        return error.message
+
+
+def _probed(name: str, ask: Callable[[ChatModel], Probed], model: ChatModel) -> Check:
+    try:
+        probed = ask(model)
+    except ModelError as error:
+        return Check(name, "warn", error.message, error.hint or _CHOOSE_CHAT)
+    return Check(name, "warn" if probed.hint else "ok", f"{model.name} {probed.found}", probed.hint)
+
+
 # --- the table ------------------------------------------------------------------------------------
 
 _PLACE = (
@@ -364,5 +441,6 @@ _STORE = (
 )
 _MODELS = (
     _Row("embedder", _embedder, "choose another with `memcli reembed`"),
+    _Row("truncation", _truncation, "choose another with `memcli reembed`"),
     _Row("Ollama", _ollama, "look at OLLAMA_HOST and ollama_host"),
 )

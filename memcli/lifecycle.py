@@ -22,24 +22,28 @@ def keyed_hash(key: bytes, *parts: str | None) -> str:
     return hmac.digest(key, told.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def origin_of(record: Record, key: bytes) -> Origin:
-    """How this record is known again: by its place in its source, or by who said it and when.
+def origin_of(record: Record, key: bytes, *, echo: str | None = None) -> Origin:
+    """How this record is known again: by its place in its source, by who said it and when, or by its echo.
 
     The place is format family + conversation + source id. Without a source id it is conversation +
     ordinal + text, and only where the time is unknown too: a time tells better than an ordinal, which
-    another export of the same conversation may count otherwise.
+    another export of the same conversation may count otherwise. Who has a name is known by it: whose
+    words are the person's is told by `--me`, and not every time.
     """
-    said = None
+    place = said = None
     if record.created_at is not None and record.role is not None:
-        said = keyed_hash(key, "said", record.role, record.name, str(record.created_at), record.text)
+        author = (None, record.name) if record.name else (record.role, None)
+        said = _mark(key, "said", *author, str(record.created_at), record.text)
     if record.source_id is not None:
-        place = keyed_hash(key, "place", record.source, record.session_id, record.source_id)
+        place = _mark(key, "place", record.source, record.session_id, record.source_id)
     elif said is None:
         ordinal = None if record.position is None else str(record.position)
-        place = keyed_hash(key, "text", record.source, record.session_id, ordinal, record.text)
-    else:
-        return Origin(place=None, said=said[:_HASH_CHARS])
-    return Origin(place=place[:_HASH_CHARS], said=said and said[:_HASH_CHARS])
+        place = _mark(key, "text", record.source, record.session_id, ordinal, record.text)
+    return Origin(place, said, None if echo is None else _mark(key, "echo", record.source, echo))
+
+
+def _mark(key: bytes, *parts: str | None) -> str:
+    return keyed_hash(key, *parts)[:_HASH_CHARS]
 
 
 def id_of(record: Record, origin: Origin, key: bytes, *, after: str | None = None) -> str:
@@ -53,7 +57,7 @@ def id_of(record: Record, origin: Origin, key: bytes, *, after: str | None = Non
 
 def hashes(origin: Origin) -> tuple[str, ...]:
     """The keyed hashes of an origin that there are."""
-    return tuple(value for value in (origin.place, origin.said) if value)
+    return tuple(value for value in (origin.place, origin.said, origin.echo) if value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -380,8 +380,14 @@ class Memory:
             if progress and total:
                 progress(done, total)
 
-        # Most histories name their conversations, and then the place of the file is never asked for.
-        place = cache(partial(self._place_of, source))
+        # Most histories name their conversations, and then the place of a file is never asked for.
+        places: dict[str, tuple[Source, str]] = {}
+
+        def place(file: Source) -> str:
+            if file.path not in places:
+                places[file.path] = (file, self._place_of(file))
+            return places[file.path][1]
+
         report = absorb_file(
             source,
             place=place,
@@ -391,8 +397,9 @@ class Memory:
             progress=tell,
         )
         if report and not intake.dry_run:
-            asked_place = place() if report.added and place.cache_info().currsize else None
-            self._note_read(source, intake, place=asked_place, counts=counts_of(report), buried=buried)
+            asked = places.values() if report.added else ()
+            named = {file.fingerprint: name for file, name in asked if file is source or file.is_read}
+            self._note_read(source, intake, places=named, counts=counts_of(report), buried=buried)
         return report
 
     @contextmanager
@@ -418,15 +425,24 @@ class Memory:
             yield absorb.Shelf(store, self.clock(), {}, keep)
 
     def _note_read(
-        self, source: Source, intake: Intake, *, place: str | None, counts: dict[str, Any] | None, buried: int
+        self,
+        source: Source,
+        intake: Intake,
+        *,
+        places: Mapping[str, str],
+        counts: dict[str, Any] | None,
+        buried: int,
     ) -> None:
-        """Remember a file that was read, so that it is known again when it has moved or not changed."""
-        if place is None and not (counts and source.size):
+        """Remember a file that was read, so that it is known again when it has moved or not changed.
+
+        `places` are the conversations of what names none in it, by the fingerprint of their file or member.
+        """
+        if not places and not (counts and source.size):
             return
         with self.write() as (store, side):
             key = store.state.key
-            if place is not None:
-                side.note_file(lifecycle.keyed_hash(key, "file", source.fingerprint), place)
+            for fingerprint, place in places.items():
+                side.note_file(lifecycle.keyed_hash(key, "file", fingerprint), place)
             # Something forgotten meanwhile: the counts are no longer what a second reading would give.
             if counts and source.size and side.tombstones() == buried:
                 mark = _mark_of_read(key, source, intake)

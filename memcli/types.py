@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -39,7 +39,8 @@ class Message:
 
     `role` is one of ROLES; `name` is the author where the source names one; `at` is when it was said,
     None when the source does not tell; `id` is the id it has in its source, unique only inside its
-    conversation; `meta` carries what else the source says of it (JSON values only).
+    conversation; `meta` carries what else the source says of it (JSON values only). `echo` is the same in
+    every file of its program that tells it, where these neither share ids nor times.
     """
 
     role: str
@@ -48,6 +49,7 @@ class Message:
     at: Millis | None = None
     id: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    echo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Conversation:
 
     A long conversation, or one whose lines are mixed with others', comes in several pieces that carry
     the same `id`: each piece goes on where the one before it ended. `id` is None when the source
-    gives none; `source` is the format's name ("chatgpt", "message-jsonl").
+    gives none; `source` is the format's name ("chatgpt", "message-jsonl"). `is_excerpt` says that only some
+    of its messages are told, so that nobody knows their places in it: a log of prompts.
     """
 
     id: str | None
@@ -66,13 +69,15 @@ class Conversation:
     started_at: Millis | None = None
     project: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    is_excerpt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text that is one memory as a whole: a note, a page, a row of a table.
 
-    `id` tells it from the others of its source and stays the same when the text changes.
+    `id` tells it from the others of its source and stays the same when the text changes; `echo` stays the
+    same when its file is moved, None where the id does that too.
     """
 
     id: str
@@ -83,6 +88,7 @@ class Document:
     at: Millis | None = None
     kind: str = "document"
     meta: Mapping[str, Any] = field(default_factory=dict)
+    echo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +153,16 @@ Item: TypeAlias = Conversation | Document | Record | Skip | BadLine | Notice
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How the same thing is known again: two keyed hashes, either of which is enough (CLI.md).
+    """How the same thing is known again: keyed hashes, any of which is enough (CLI.md).
 
     `place` is format family + conversation + source id, or conversation + ordinal + text where there
-    is neither id nor time; `said` is role + name + time + text where the time is known.
+    is neither id nor time; `said` is author (the name, else the role) + time + text where the time is
+    known; `echo` is format family + what the source says stays the same in another file.
     """
 
     place: str | None
     said: str | None
+    echo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,8 +423,8 @@ class ChatModel(Protocol):
         """Tokens that prompt and answer may have together: always the same for one model."""
         ...
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[Piece | Answered]:
-        """The answer, in pieces as they come; the last is Answered, else the answer was cut off.
+    def stream(self, messages: Sequence[Message]) -> Generator[Piece | Answered, None, None]:
+        """The answer, in pieces as they come, then Answered. Closing it stops the model.
 
         Raises:
             ModelError: also after some pieces, when the server fails or ends without saying that it is done.

@@ -49,6 +49,7 @@ MODIFIED_AT = "2026-08-21T10:00:00.000000000Z"
 class Model:
     """A model that the server has; `chat_model` makes one that answers.
 
+    It was made for `context` tokens, of which it embeds `batch` at most.
     `capabilities` is what the listing says, which need not be true; `parameters` are of its Modelfile; a
     native one refuses a prompt that is too long, the others cut it in silence.
     """
@@ -63,6 +64,7 @@ class Model:
     remote_host: str | None = None
     parameters: str = ""
     is_native: bool = False
+    batch: int | None = None
 
     @property
     def digest(self) -> str:
@@ -304,7 +306,8 @@ class OllamaServer:
             raise RefusedError(501, "This server does not support embeddings. Start it with `--embeddings`")
         if not texts:
             return answer({"model": name, "embeddings": []})
-        cut = [_fit(words(text), context, truncate=body.get("truncate")) for text in texts]
+        room = min(context, model.batch or context)
+        cut = [_fit(words(text), room, truncate=body.get("truncate")) for text in texts]
         rows = [embedding(tokens, model.dim) for tokens in cut]
         return answer(
             {

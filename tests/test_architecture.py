@@ -14,7 +14,7 @@ import pytest
 import memcli
 
 LINE = """
-__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → vectors → sessions → tasks
+__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → retold → vectors → sessions → tasks
 → selection → stats → export → models → store → prompt → history → inject → relevance → rank → updates
 → keywords → weights → timewords → lifecycle → about → extract → passages → importers → redact → config
 → atomic → record_json → text → times → types → errors

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +14,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from memcli.doctor import Check, checks
+from memcli.doctor import ChatUse, Check, checks
 from memcli.memory import Draft, Memory, open_memory
+from memcli.models.pick import ChatPlace
 from memcli.store.lock import writing
 from memcli.store.rows import schema
 from memcli.types import Change, Filters, Record
-from tests.ollama_server import Model, OllamaServer, Reply, Request
+from tests.ollama_server import Model, OllamaServer, Reply, Request, Script, chat_model
 
 NOBODY = "127.0.0.1:9"
 """A port that refuses."""
@@ -29,9 +33,14 @@ def opened(home: Path, *, embedder: str = "builtin", ollama_host: str = NOBODY) 
     )
 
 
-def examined(memory: Memory, config: Path = Path("/no/config.toml")) -> dict[str, Check]:
+NO_CHAT = ChatUse(None, None, ChatPlace(NOBODY))
+
+
+def examined(
+    memory: Memory, config: Path = Path("/no/config.toml"), chat: ChatUse = NO_CHAT
+) -> dict[str, Check]:
     """Every check by its name; one that is not ok has a hint, one that is has none."""
-    found = {check.check: check for check in checks(memory, config=config)}
+    found = {check.check: check for check in checks(memory, config=config, chat=chat)}
     assert [check for check in found.values() if bool(check.hint) == (check.state == "ok")] == []
     return found
 
@@ -311,3 +320,137 @@ def test_vectors_that_wait_for_a_server_name_its_model_in_the_hint(home: Path, s
     opened(home, embedder="none").remember(Draft(text="The stove is serviced in June"))
     check = examined(opened(home, embedder="", ollama_host=server.host))["vectors"]
     assert (check.state, check.hint) == ("warn", "run: memcli reembed ollama:bge-m3")
+
+
+# --- what models can really do --------------------------------------------------------------------
+
+CHAT_CHECKS = ("chat model", "chat thinking", "chat Chinese", "learning JSON")
+GOOD = ["你好。", '{"answer": "蓝色"}', '{"name": "Ana", "age": 33}']
+
+
+def probed(
+    home: Path, server: OllamaServer, *, model: str | None = "llama3.2", learn: str | None = None
+) -> dict[str, Check]:
+    return examined(opened(home), chat=ChatUse(model, learn, ChatPlace(server.host)))
+
+
+@pytest.fixture
+def chats() -> Iterator[OllamaServer]:
+    models = (chat_model(), chat_model("qwen3:4b", thinks=True), Model("bge-m3:latest"))
+    with OllamaServer(models, says=GOOD) as running:
+        yield running
+
+
+def test_a_chat_model_is_asked_what_it_can_do(home: Path, chats: OllamaServer) -> None:
+    found = probed(home, chats)
+    assert {name: (found[name].state, found[name].found) for name in CHAT_CHECKS} == {
+        "chat model": ("ok", f"llama3.2 at {chats.host}, 8,192 tokens of context"),
+        "chat thinking": ("ok", "llama3.2 answers at once"),
+        "chat Chinese": ("ok", "llama3.2 answers in Chinese"),
+        "learning JSON": ("ok", "llama3.2 fits the schema and the text"),
+    }
+
+
+def test_a_model_that_thinks_is_stopped_when_that_is_seen(home: Path, chats: OllamaServer) -> None:
+    chats.says = [Script(["x"], thinking=["Hm. "] * 10_000, pace_s=0.001), *GOOD[1:]]
+    assert probed(home, chats, model="qwen3:4b")["chat thinking"].found == "qwen3:4b thinks before it answers"
+
+
+def test_learning_is_tried_with_the_model_that_learns(home: Path, chats: OllamaServer) -> None:
+    found = probed(home, chats, learn="qwen3:4b")
+    assert found["learning model"].state == "ok"
+    assert found["learning JSON"].found == "qwen3:4b fits the schema and the text"
+
+
+@pytest.mark.parametrize(
+    ("says", "check", "told"),
+    [
+        ([Script(["", " "]), *GOOD[1:]], "chat thinking", "said nothing at all"),
+        (
+            [GOOD[0], '{"answer": "It is blue."}', GOOD[2]],
+            "chat Chinese",
+            "does not answer Chinese in Chinese",
+        ),
+        ([*GOOD[:2], '{"name": "Ana", "age": 3}'], "learning JSON", "fits the schema but not the text"),
+        ([*GOOD[:2], "I cannot."], "learning JSON", "did not give the JSON that was asked for"),
+        ([Script(fault="crash"), *GOOD[1:]], "chat thinking", "Ollama refused (500)"),
+        ([Script(fault="dropped", after=0), *GOOD[1:]], "chat thinking", "broke off"),
+    ],
+)
+def test_a_model_that_cannot_is_a_warning_and_the_rest_is_tried(
+    home: Path, chats: OllamaServer, says: list[str | Script], check: str, told: str
+) -> None:
+    chats.says = says
+    found = probed(home, chats)
+    assert (found[check].state, told in found[check].found) == ("warn", True)
+    assert [name for name in CHAT_CHECKS if found[name].state != "ok"] == [check]
+
+
+def test_a_model_that_hangs_is_given_up(home: Path, chats: OllamaServer) -> None:
+    chats.says = [Script(delay_s=30), *GOOD[1:]]
+    chat = ChatUse("llama3.2", None, ChatPlace(chats.host, timeout_s=0.2))
+    assert "in time" in examined(opened(home), chat=chat)["chat thinking"].found
+
+
+def test_without_a_chat_model_nothing_is_asked(home: Path, chats: OllamaServer) -> None:
+    found = probed(home, chats, model=None)
+    assert found["chat model"].found == "none is set; there are: llama3.2, qwen3:4b"
+    assert {found[name].found for name in CHAT_CHECKS[1:]} == {"not used: there is no model that answers"}
+    assert chats.chats() == []
+
+
+def test_without_a_server_all_is_well_and_nothing_is_asked(home: Path) -> None:
+    found = examined(opened(home))
+    assert {found[name].state for name in CHAT_CHECKS} == {"ok"}
+    assert "does not answer" in found["chat model"].found
+
+
+@pytest.mark.parametrize(
+    ("model", "told"), [("mistral", "does not have mistral"), ("bge-m3", "embeds but does not answer")]
+)
+def test_a_chat_model_that_cannot_be_had_is_a_warning(
+    home: Path, chats: OllamaServer, model: str, told: str
+) -> None:
+    found = probed(home, chats, model=model)
+    assert (found["chat model"].state, told in found["chat model"].found) == ("warn", True)
+    assert {found[name].state for name in CHAT_CHECKS[1:]} == {"ok"}
+
+
+def test_a_chat_model_in_the_cloud_is_a_warning(home: Path, chats: OllamaServer) -> None:
+    chats.models = [chat_model("big:cloud")]
+    check = probed(home, chats, model="big:cloud")["chat model"]
+    assert (check.state, "leaves this machine" in check.found) == ("warn", True)
+
+
+@pytest.mark.parametrize(("trained", "told"), [(512, "reads 512 tokens;"), (40_000, "reads 40,000 tokens;")])
+def test_how_much_of_a_text_the_embedder_reads_is_measured(
+    home: Path, server: OllamaServer, trained: int, told: str
+) -> None:
+    server.models = [Model("bge-m3:latest", context=trained)]
+    bound_to(home, server)
+    check = examined(opened(home, embedder="", ollama_host=server.host))["truncation"]
+    assert (check.state, told in check.found) == ("ok", True)
+
+
+def test_an_embedder_that_reads_less_than_it_was_made_for_is_said_to(home: Path) -> None:
+    # The server's batch ends before the model's context does.
+    with OllamaServer([Model("bge-m3:latest", context=8192, batch=2048)]) as server:
+        bound_to(home, server)
+        check = examined(opened(home, embedder="", ollama_host=server.host))["truncation"]
+    assert "reads 2,048 tokens of the 8,192 it was made for" in check.found
+
+
+def test_only_the_hosts_of_the_settings_are_called(home: Path, chats: OllamaServer) -> None:
+    program = (
+        "import runpy, sys\n"
+        "def watch(event, args):\n"
+        "    if event == 'socket.connect': print(args[1], file=sys.stderr)\n"
+        "sys.addaudithook(watch)\n"
+        "sys.argv = ['memcli', 'doctor']\n"
+        "runpy.run_module('memcli', run_name='__main__', alter_sys=True)\n"
+    )
+    env = {**os.environ, "OLLAMA_HOST": chats.host, "MEMCLI_CHAT_MODEL": "llama3.2"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, encoding="utf-8")
+    port = int(chats.host.rpartition(":")[2])
+    assert set(done.stderr.splitlines()) == {str(("127.0.0.1", port))}
+    assert "answers in Chinese" in done.stdout

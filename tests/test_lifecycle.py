@@ -50,6 +50,7 @@ MEETS: dict[str, tuple[Record, dict[str, Any]]] = {
         SAID, {"source": "import:other", "source_id": None, "session_id": None}),
     "without a time by its id": (UNTIMED, {"text": "edited"}),
     "with neither by place and text": (BARE, {"role": "assistant", "name": "Bo"}),
+    "whose words are the person's is told later": (replace(SAID, source_id=None), {"role": "assistant"}),
 }  # fmt: skip
 DIFFERS: dict[str, tuple[Record, dict[str, Any]]] = {
     "the same id in another conversation": (UNTIMED, {"session_id": "s2"}),
@@ -57,7 +58,7 @@ DIFFERS: dict[str, tuple[Record, dict[str, Any]]] = {
     "another id": (UNTIMED, {"source_id": "m2"}),
     "the same words later": (replace(SAID, source_id=None), {"created_at": 1_001}),
     "the same words by another person": (replace(SAID, source_id=None), {"name": "Bo"}),
-    "the same words in another role": (replace(SAID, source_id=None), {"role": "assistant"}),
+    "the same words in another role": (replace(SAID, source_id=None, name=None), {"role": "assistant"}),
     "the same words elsewhere in the conversation": (BARE, {"position": 4}),
     "the same place in another conversation": (BARE, {"session_id": "s2"}),
     "other words in the same place": (BARE, {"text": "See you at one"}),

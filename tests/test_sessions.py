@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.errors import NothingMatchedError, UsageError
-from memcli.memory import Memory, open_memory
+from memcli.memory import Draft, Memory, open_memory
 from memcli.times import from_iso
 from memcli.types import Filters, Query, Selection, Session
 from tests.process import NOW, Shared, files_of
@@ -101,8 +101,6 @@ def test_the_same_words_at_the_same_time_are_two_turns(memory: Memory) -> None:
 
 
 def test_turns_that_a_crash_left_are_kept_by_the_next_command_that_writes(memory: Memory) -> None:
-    from memcli.memory import Draft
-
     turn = talked(memory, "Where is the heron?").turns[0]
     memory.remember(Draft(text="Herons eat fish"))
     memory.settle()
@@ -130,6 +128,19 @@ def test_forgetting_a_session_takes_its_turns_whether_they_are_memories_or_not(
     assert [left.id for left in memory.sessions()] == [other.id]
     assert bytes_with(tmp_path, "Lindisfarne") == bytes_with(tmp_path, session.id) == []
     assert list(memory.past_inputs(9)) == ["Something else entirely"]
+
+
+def test_an_erase_that_died_hides_turns_and_is_finished_by_the_next_writer(
+    memory: Memory, tmp_path: Path
+) -> None:
+    session = talked(memory, "The heron of Lindisfarne")
+    with memory.write_side() as side:
+        side.begin_erase([session.turns[0].memory_id], origins=[], at=AT)
+    assert (memory.sessions(), list(memory.past_inputs(9))) == ([], [])
+    memory.remember(Draft(text="Gulls eat anything"))
+    memory.settle()
+    assert [record.text for record in memory.export(EVERYTHING)] == ["Gulls eat anything"]
+    assert bytes_with(tmp_path, "Lindisfarne") == bytes_with(tmp_path, session.turns[0].memory_id) == []
 
 
 def test_the_title_is_the_first_thing_said_that_is_left(memory: Memory) -> None:

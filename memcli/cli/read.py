@@ -248,7 +248,9 @@ def stats(run: Run) -> None:
             ("active", f"{memories['active']:,}"),
             ("superseded", f"{memories['superseded']:,}"),
             ("retired", f"{memories['retired']:,}"),
-            ("waiting for a vector", f"{figures['pending']['vectors']:,}"),
+            ("conversations", f"{figures['sessions']:,}"),
+            *_of_chats(figures),
+            *((f"waiting {what}", f"{figures['pending'][name]:,}") for name, what in _WAITING),
             ("embedder", f"{embedder['name'] or 'none yet'} ({embedder['state']})"),
             ("on disk", f"{figures['storage']['bytes']:,} bytes"),
             ("recalls", _recalls(figures["recall"])),
@@ -259,6 +261,21 @@ def stats(run: Run) -> None:
     by_day = figures["activity"]["by_day"]
     days = [to_day(run.now() - ago * _DAY_MS) for ago in reversed(range(60))]
     run.out.sparkline("last 60 days", [by_day.get(day, 0) for day in days])
+
+
+_WAITING = (("vectors", "for a vector"), ("extraction", "to be learned from"), ("review", "for a yes or no"))
+
+
+def _of_chats(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Sessions, and what became of answers with and without memory; nothing where nobody has chatted."""
+    rows = []
+    if figures["turns"]:
+        rows.append(("turns in chats", f"{figures['turns']:,}"))
+    for arm, counted in figures["feedback"]["by_arm"].items():
+        latency = "" if counted["p50_ms"] is None else f", {counted['p50_ms']:,} ms in the middle"
+        told = f"{counted['answers']:,} answers{latency}, {counted['good']:,} good, {counted['bad']:,} bad"
+        rows.append((arm.replace("_", " "), told))
+    return rows
 
 
 def _recalls(recall_figures: dict[str, Any]) -> str:

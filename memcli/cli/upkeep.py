@@ -43,10 +43,13 @@ def doctor(run: Run) -> None:
 
     Exit code: 0 all well, 3 with warnings, 5 when the store is in danger.
     """
-    from memcli.doctor import checks
+    from memcli.doctor import ChatUse, checks
+    from memcli.models.pick import ChatPlace
 
+    settings = run.settings
+    chat = ChatUse(settings.chat_model, settings.learn_model, ChatPlace.of(settings))
     found = []
-    for check in checks(run.memory, config=run.settings.config_path):
+    for check in checks(run.memory, config=settings.config_path, chat=chat):
         found.append(check)
         if not run.out.as_json:
             _show(run, check)

@@ -11,7 +11,7 @@ from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
-from memcli.importers.session import branch_heads, folder_name, in_pieces, mapping_at, objects
+from memcli.importers.session import Prompts, branch_heads, folder_name, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Skip
@@ -46,12 +46,12 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The sessions whole, in the order in which they begin; a fork belongs to what it was forked from."""
-    transcript = _Transcript(options)
+    transcript, prompts = _Transcript(options), Prompts()
     for record in objects(source, options):
         if not isinstance(record, dict):
             yield record
         elif _is_prompt(record):
-            yield _prompt(record, options)
+            yield _prompt(record, prompts, options)
         else:
             yield from transcript.take(record)
     if not options.all_branches:
@@ -75,16 +75,17 @@ def _is_prompt(record: Mapping[str, Any]) -> bool:
     return isinstance(record.get("display"), str) and ("pastedContents" in record or "project" in record)
 
 
-def _prompt(record: Mapping[str, Any], options: ReadOptions) -> Item:
+def _prompt(record: Mapping[str, Any], prompts: Prompts, options: ReadOptions) -> Item:
     """The person's words, with what they pasted in its place."""
     pasted = mapping_at(record, "pastedContents")
     text = record["display"]
     if not text.strip() or _COMMAND.match(text):
         return Skip("meta" if text.strip() else "empty")
     text = _PASTED.sub(lambda match: text_at(mapping_at(pasted, match[1]), ("content",)) or match[0], text)
-    message = Message("user", text, at=parse_file_time(record.get("timestamp"), tz=options.tz))
     session, project = text_at(record, ("sessionId",)), folder_name(record.get("project"))
-    return Conversation(session, NAME, [message], project=project)
+    at = parse_file_time(record.get("timestamp"), tz=options.tz)
+    message = Message("user", text, at=at, echo=prompts.echo(session, text))
+    return Conversation(session, NAME, [message], project=project, is_excerpt=True)
 
 
 # --- sessions -------------------------------------------------------------------------------------
@@ -122,13 +123,15 @@ class _Transcript:
         self._turn_of: dict[str, int] = {}
         self._answers: dict[tuple[str | None, str], int] = {}
         self._summaries: dict[str, str] = {}
+        self._prompts = Prompts()
 
     def take(self, record: Mapping[str, Any]) -> Iterator[Skip]:
         """Keep the turn of a record, or say why there is none."""
         session, uuid = text_at(record, ("sessionId",)), text_at(record, ("uuid",))
         first = mapping_at(record, "forkedFrom")
         known_as = text_at(first, ("messageUuid",)) or uuid
-        self._learn(record, session, text_at(first, ("sessionId",)))
+        forked_from = text_at(first, ("sessionId",))
+        self._learn(record, session, forked_from)
         if known_as in self._seen:
             yield Skip("duplicate")
             return
@@ -140,7 +143,10 @@ class _Transcript:
         if isinstance(message, Skip):
             yield message
             return
-        turn = _Turn(session, uuid, replace(message, id=known_as), record.get("type") == "user")
+        echo = None
+        if message.role == "user":
+            echo = self._prompts.echo(forked_from or session, message.text)
+        turn = _Turn(session, uuid, replace(message, id=known_as, echo=echo), record.get("type") == "user")
         yield from self._add(turn, text_at(mapping_at(record, "message"), ("id",)))
 
     def _learn(self, record: Mapping[str, Any], session: str | None, forked_from: str | None) -> None:

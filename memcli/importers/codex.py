@@ -12,7 +12,7 @@ from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
-from memcli.importers.session import dated_from, folder_name, in_pieces, objects
+from memcli.importers.session import Prompts, dated_from, folder_name, in_pieces, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
@@ -33,6 +33,9 @@ _REASONS = {
     "error": "error",
     "stream_error": "error",
 }
+_FORK_MS = 2_000
+"""A fork writes down all that it was forked from as it begins, in less than this."""
+
 _COPY_MS, _COPY_TURNS = 60_000, 50
 """The two layers write the same message down so soon after each other, in time and in turns."""
 
@@ -58,12 +61,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     A message has no id of its own. It is known by what was said in its session up to it, which is the
     same in a fork and in what it was forked from.
     """
-    session = _Session(options)
+    session, prompts = _Session(options), Prompts()
     for record in objects(source, options):
         if not isinstance(record, dict):
             yield record
         elif record.keys() >= _PROMPT_KEYS:
-            yield _prompt(record, options)
+            yield _prompt(record, prompts, options)
         else:
             for line in _lines_of(record, options):
                 if session.is_over(line):
@@ -88,13 +91,15 @@ def _is_bare(head: Head) -> bool:
     return is_meta and (has_items or "instructions" in first)
 
 
-def _prompt(record: Mapping[str, Any], options: ReadOptions) -> Item:
+def _prompt(record: Mapping[str, Any], prompts: Prompts, options: ReadOptions) -> Item:
     """A line of the history: the person's words alone."""
     text = record["text"]
     if not isinstance(text, str) or not text.strip():
         return Skip("empty")
-    message = Message("user", text, at=parse_file_time(record["ts"], tz=options.tz))
-    return Conversation(text_at(record, ("session_id",)), NAME, [message])
+    session = text_at(record, ("session_id",))
+    at = parse_file_time(record["ts"], tz=options.tz)
+    message = Message("user", text, at=at, echo=prompts.echo(session, text))
+    return Conversation(session, NAME, [message], is_excerpt=True)
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -153,6 +158,7 @@ class _Session:
     is_sidechain: bool = False
     turns: list[_Turn] = field(default_factory=list)
     forked_from: dict[str, str | None] = field(default_factory=dict)
+    prompts: Prompts = field(default_factory=Prompts)
 
     def is_over(self, line: _Line) -> bool:
         """Whether the line begins another session than this one and what it was forked from."""
@@ -179,7 +185,15 @@ class _Session:
             yield Skip("duplicate")
         else:
             meta = {"model": self.model} if self.model and message.role == "assistant" else {}
-            self.turns.append(_Turn(replace(message, meta={**meta, **message.meta}), line.kind))
+            echo = self._echo(message) if message.role == "user" else None
+            self.turns.append(_Turn(replace(message, meta={**meta, **message.meta}, echo=echo), line.kind))
+
+    def _echo(self, message: Message) -> str | None:
+        """What tells the prompt in the history too: there it stands under the session it was typed in."""
+        typed_in, origin = self.id, self.forked_from.get(self.id or "")
+        if origin is not None and (message.at or 0) < (self.started_at or 0) + _FORK_MS:
+            typed_in = origin
+        return self.prompts.echo(typed_in, message.text)
 
     def _begin(self, line: _Line) -> None:
         meta = line.payload

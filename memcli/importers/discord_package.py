@@ -61,11 +61,11 @@ def _time_of(record: Mapping[str, Any]) -> Millis | None:
 
 def _channel_of(source: Source) -> tuple[str | None, str | None]:
     """The id and the name of the channel."""
-    opening = source.siblings.get(str(PurePosixPath(source.name).parent / "channel.json"))
-    if opening is None:
+    beside = source.beside("channel.json")
+    if beside is None:
         return None, None
     try:
-        with opening() as beside:
+        with beside:
             found = [item for item in objects(beside, ReadOptions()) if isinstance(item, dict)]
     except UsageError:
         found = []

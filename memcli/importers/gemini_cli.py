@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -12,7 +12,7 @@ from memcli.importers.content import Content, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
-from memcli.importers.session import in_pieces, mapping_at, objects
+from memcli.importers.session import Prompts, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
@@ -39,12 +39,12 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The sessions as they are at the end: messages as last written, without what was taken back."""
-    replay = _Replay(options, _project_of(source.key))
+    replay, prompts = _Replay(options, _project_of(source.key)), Prompts()
     for record in objects(source, options):
         if not isinstance(record, dict):
             yield record
         elif _is_prompt(record):
-            yield _prompt(record, options)
+            yield _prompt(record, prompts, options)
         else:
             if replay.is_over(record):
                 yield from replay.end()
@@ -73,15 +73,17 @@ def _is_turn(record: Mapping[str, Any]) -> bool:
     return record.get("role") in ("user", "model") and isinstance(record.get("parts"), list)
 
 
-def _prompt(record: Mapping[str, Any], options: ReadOptions) -> Item:
+def _prompt(record: Mapping[str, Any], prompts: Prompts, options: ReadOptions) -> Item:
     """An entry of `logs.json`: the person's words alone."""
     text, id_ = record["message"], text_at(record, ("messageId",))
     if not isinstance(text, str) or not text.strip():
         return Skip("empty")
     if text.startswith("/") or record.get("type", "user") != "user":
         return Skip("meta")
-    message = Message("user", text, at=parse_file_time(record.get("timestamp"), tz=options.tz), id=id_)
-    return Conversation(text_at(record, ("sessionId",)), NAME, [message])
+    session = text_at(record, ("sessionId",))
+    at = parse_file_time(record.get("timestamp"), tz=options.tz)
+    message = Message("user", text, at=at, id=id_, echo=prompts.echo(session, text))
+    return Conversation(session, NAME, [message], is_excerpt=True)
 
 
 @dataclass(slots=True)
@@ -96,6 +98,9 @@ class _Replay:
     is_sidechain: bool = False
     entries: dict[str, Message | Skip] = field(default_factory=dict)
     unnamed: int = 0
+    prompts: Prompts = field(default_factory=Prompts)
+    echoes: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """Of each prompt, by its name and its text: it may be written down again."""
 
     def is_over(self, record: Mapping[str, Any]) -> bool:
         """Whether the record begins another session."""
@@ -139,7 +144,15 @@ class _Replay:
         name = id_ or f" {self.unnamed}"  # no id of theirs begins so
         if name in self.entries:
             yield _gone(self.entries[name], "replaced")
-        self.entries[name] = message
+        self.entries[name] = self._echoing(name, message)
+
+    def _echoing(self, name: str, message: Message | Skip) -> Message | Skip:
+        if isinstance(message, Skip) or message.role != "user":
+            return message
+        key = (name, message.text)
+        if key not in self.echoes:
+            self.echoes[key] = self.prompts.echo(self.id, message.text)
+        return replace(message, echo=self.echoes[key])
 
     def _rewind(self, target: str | None) -> Iterator[Skip]:
         """Take back a message and all after it; all there are when there is no such message."""

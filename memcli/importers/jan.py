@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Any
 
 from memcli.importers.format import ReadOptions
@@ -51,10 +50,10 @@ def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
 
 
 def _titles_beside(source: Source, options: ReadOptions) -> dict[str | None, str]:
-    beside = source.siblings.get(str(PurePosixPath(source.name).with_name("thread.json")))
-    if beside is None:
+    thread = source.beside("thread.json")
+    if thread is None:
         return {}
-    with beside() as thread:
+    with thread:
         return dict(_titles(thread, options))
 
 

@@ -11,7 +11,7 @@ from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import time_at
 from memcli.importers.source import Source
-from memcli.importers.text import file_id, file_time, file_title
+from memcli.importers.text import file_echo, file_id, file_time, file_title
 from memcli.text import clean
 from memcli.types import Document, Item, Millis, Notice
 
@@ -55,14 +55,16 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     body = text[match.end() :] if match else text
     prose = _CODE.sub("", body)
     at, meta = front_time(front, _TIME_KEYS, source, options)
+    told = body.strip("\n")
     yield Document(
         _first(front, ("id",)) or file_id(source),
         NAME,
-        body.strip("\n"),
+        told,
         title=_first(front, ("title",)) or _heading(prose) or file_title(source),
         topics=_topics(front, prose),
         at=at,
         meta={**{key: value for key, value in front.items() if key not in _USED_KEYS}, **meta},
+        echo=None if "id" in front else file_echo(file_title(source), told),
     )
 
 

@@ -50,11 +50,10 @@ def _is_memory(record: Mapping[str, Any]) -> bool:
 
 def _is_repeated(source: Source, options: ReadOptions) -> bool:
     """Whether it is the second form of a backup, whose first lies beside it."""
-    name = PurePosixPath(source.name)
-    beside = source.siblings.get(str(name.with_name(_WHOLE))) if name.name != _WHOLE else None
-    if beside is None:
+    whole = source.beside(_WHOLE) if PurePosixPath(source.name).name != _WHOLE else None
+    if whole is None:
         return False
-    with beside() as whole:
+    with whole:
         return sniff(head_of(whole, encoding=options.encoding))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -44,6 +45,24 @@ def object_in(value: object) -> Mapping[str, Any]:
     """The value itself, or what it holds as JSON text; an empty object where that is no object."""
     values = parse_line(value)[0] if isinstance(value, str) else [value]
     return values[0] if values and isinstance(values[0], dict) else {}
+
+
+class Prompts:
+    """What tells a prompt in a session and in its program's log of prompts alike: its words, and how often
+    they were typed before in that session. The two share neither ids nor, to the millisecond, times.
+    """
+
+    def __init__(self) -> None:
+        self._typed: Counter[int] = Counter()
+
+    def echo(self, session: str | None, text: str) -> str | None:
+        """The echo of the prompt that was typed next; None where nobody knows in which session."""
+        if session is None:
+            return None
+        words = text.strip()
+        mark = hash((session, words))
+        self._typed[mark] += 1
+        return f"{session} {self._typed[mark]} {words}"
 
 
 def in_pieces(items: Iterable[Item]) -> Iterator[Item]:

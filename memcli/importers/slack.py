@@ -177,10 +177,8 @@ class _List:
 
 
 def _workspace_of(source: Source) -> _Workspace:
-    folder = PurePosixPath(source.name).parent.parent
-    openings = [source.siblings.get(str(folder / name)) for name in _LISTS]
-    beside = [opening() for opening in openings if opening is not None]
-    return _listed(tuple(_List(list_.key, list_.mtime_ms, list_.size, list_) for list_ in beside))
+    above = [found for name in _LISTS if (found := source.beside(f"../{name}"))]
+    return _listed(tuple(_List(found.key, found.mtime_ms, found.size, found) for found in above))
 
 
 @lru_cache(maxsize=1)  # a workspace has a file for each day of each channel, and one list for all of them

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import posixpath
 import stat
 import sys
 import weakref
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from memcli.errors import UsageError
@@ -53,7 +54,7 @@ class Source:
     `size` and `bytes_read`, which count the file as it lies there.
 
     `path` names it in messages, `name` is its place in its archive or directory, with slashes;
-    `siblings` opens the other files there by such names. `key` is its real path, the same however it was
+    `siblings` opens the others of its archive by such names. `key` is its real path, the same however it was
     reached, None for standard input; `mtime_ms` is when it was last changed; `is_named` says that somebody
     asked for this very file, not only for the directory it is in, `is_member` that it lies in an archive.
     """
@@ -77,12 +78,12 @@ class Source:
         self.size = size
         self.mtime_ms = mtime_ms
         self.name = name or PurePath(path).name
-        self.siblings: Mapping[str, Callable[[], Source]] = siblings or {}
         self.is_named = is_named
         self.is_member = is_member
         self.damage: UsageError | None = None
         self._open_stream = open_stream
         self._file = file
+        self._siblings: Mapping[str, Callable[[], Source]] = siblings or {}
         self._opened: BinaryIO | None = None
         self._copy: Path | None = None
         self._remove_copy: Callable[[], object] | None = None
@@ -135,6 +136,11 @@ class Source:
         self.head()
         return io.BufferedReader(PieceStream(self._takings()), _BUFFER_BYTES)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it was read to its end."""
+        return self._is_read
+
     def finish(self) -> None:
         """Read what is left, for `damage` and `digest`."""
         stream = self.stream()
@@ -149,6 +155,19 @@ class Source:
         with Source(self.path, self._open_stream) as again:
             again.finish()
             return again.digest
+
+    def beside(self, name: str) -> Source | None:
+        """The file of this name as seen from the folder that this one lies in ("../users.json"), if any.
+
+        It may lie outside of the directory that somebody named.
+        """
+        if self._file is not None:
+            path = self._file.parent / name
+            if not path.is_file():
+                return None
+            return _regular(path, path.stat(), root=path.parent, key=os.path.realpath(path))
+        opening = self._siblings.get(posixpath.normpath(str(PurePosixPath(self.name).parent / name)))
+        return opening() if opening else None
 
     @contextmanager
     def members(self) -> Iterator[Mapping[str, Callable[[], Source]]]:
@@ -281,26 +300,6 @@ class Unreadable:
     why: str
 
 
-class _Beside(Mapping[str, Callable[[], Source]]):
-    """The files of a directory, at any depth, by their place in it."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def __getitem__(self, name: str) -> Callable[[], Source]:
-        path = self._root / name
-        if ".." in PurePath(name).parts or not path.is_file():
-            raise KeyError(name)
-        return lambda: _regular(path, path.stat(), root=self._root, key=os.path.realpath(path))
-
-    def __iter__(self) -> Iterator[str]:
-        files = (path for path in self._root.rglob("*") if path.is_file())
-        return (path.relative_to(self._root).as_posix() for path in files)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
 def sources(paths: Iterable[str], *, stdin: BinaryIO | None = None) -> Iterator[Source | Unreadable]:
     """What the paths hold, in order; `-` is standard input.
 
@@ -364,7 +363,6 @@ def _regular(path: Path, status: os.stat_result, *, root: Path, key: str, named:
         size=status.st_size,
         mtime_ms=status.st_mtime_ns // 1_000_000,
         name=_printable(path.relative_to(root).as_posix()),
-        siblings=_Beside(root),
         file=path,
         is_named=named,
     )

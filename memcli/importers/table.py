@@ -131,6 +131,7 @@ def _documents(rows: Iterator[Row | BadLine], source: Source, options: ReadOptio
             text,
             title=text_at(row, ("title", "name")),
             at=time_of(row, options),
+            echo=text,
         )
 
 

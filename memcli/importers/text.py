@@ -29,7 +29,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     text, encoding = read_text(source, asked=options.encoding)
     yield from encoding.notices()
     at, meta = file_time(source, options)
-    yield Document(file_id(source), NAME, text.strip("\n"), title=file_title(source), at=at, meta=meta)
+    body, title = text.strip("\n"), file_title(source)
+    yield Document(file_id(source), NAME, body, title=title, at=at, meta=meta, echo=file_echo(title, body))
 
 
 def file_id(source: Source) -> str:
@@ -39,6 +40,11 @@ def file_id(source: Source) -> str:
     """
     has_place = source.key is not None and not source.is_member
     return f"{source.key}" if has_place else f"{NAME}-{source.digest[:12]}"
+
+
+def file_echo(title: str | None, text: str) -> str | None:
+    """What stays the same when the file is moved, or packed."""
+    return title and f"{title}\n{text}"
 
 
 def file_title(source: Source) -> str | None:

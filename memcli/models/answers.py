@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memcli.errors import ModelError
@@ -16,7 +16,7 @@ from memcli.types import Answered, Message, Piece
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-def without_tags(stream: Iterable[Piece | Answered]) -> Iterator[Piece | Answered]:
+def without_tags(stream: Iterable[Piece | Answered]) -> Generator[Piece | Answered, None, None]:
     """The stream with `<think>…</think>` at the beginning of the answer told as thinking.
 
     Models whose server does not take it apart say it so. Later on it is text like any other.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from memcli.errors import ModelError, PromptTooLongError
@@ -83,7 +83,7 @@ class OllamaChat:
         """Tokens that prompt and answer may have together."""
         return self._num_ctx
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[Piece | Answered]:
+    def stream(self, messages: Sequence[Message]) -> Generator[Piece | Answered, None, None]:
         """The answer in pieces; closing the generator stops the model.
 
         Raises:

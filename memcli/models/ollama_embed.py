@@ -6,13 +6,25 @@ from collections.abc import Sequence
 
 from memcli.errors import ModelError
 from memcli.models.families import Family, family_of
-from memcli.models.ollama import ModelInfo, RefusedError, connect, find_model, is_loopback, to_url, translated
+from memcli.models.ollama import (
+    ModelInfo,
+    RefusedError,
+    connect,
+    find_model,
+    is_loopback,
+    show_model,
+    to_url,
+    translated,
+)
 from memcli.models.vectors import batches, mean, pieces, unit
 from memcli.text import clean
 from memcli.types import Vector
 
 BATCH = 16
 """Texts for one request: the server embeds them one after the other anyway."""
+
+MANY_TOKENS = 8192
+"""More than most models read."""
 
 MIN_CHARS = 64
 """A text as short as this that is still too long for the model is an error, and no longer halved."""
@@ -58,6 +70,17 @@ class OllamaEmbedder:
     def measure(self) -> int:
         """How long a vector is, by asking for one. Raises ModelError."""
         return len(self.embed_query("How long is a vector?"))
+
+    def measure_limit(self) -> tuple[int | None, int | None]:
+        """How many tokens of a text the server reads before it cuts it, and how many the model was made for.
+
+        None where the server does not tell. Raises ModelError.
+        """
+        trained = show_model(self._model.name, host=self._url).context_tokens
+        text = "word " * ((trained or MANY_TOKENS) + 64)
+        with translated(self._url, model=self._model.short_name):
+            read = self._client.embed(self._model.name, [text], truncate=True).prompt_eval_count
+        return read, trained
 
     def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Unit vectors of texts to be found, in order. Raises ModelError."""

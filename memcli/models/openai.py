@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -96,7 +96,7 @@ class OpenAIChat:
         """Tokens that prompt and answer may have together."""
         return self._num_ctx
 
-    def stream(self, messages: Sequence[Message]) -> Iterator[Piece | Answered]:
+    def stream(self, messages: Sequence[Message]) -> Generator[Piece | Answered, None, None]:
         """The answer in pieces; closing the generator stops the model.
 
         Raises:

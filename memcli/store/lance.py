@@ -15,6 +15,7 @@ from memcli.errors import NothingMatchedError, StoreError, UsageError
 from memcli.passages import folded
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
 from memcli.store.rows import (
+    ORIGIN_COLUMNS,
     RECORD_COLUMNS,
     key_id,
     schema,
@@ -216,16 +217,18 @@ class LanceStore:
 
     def known(self, origins: Sequence[Origin]) -> dict[str, str]:
         """Which of these origins are stored: origin hash → memory id."""
-        places = [origin.place for origin in origins if origin.place]
-        saids = [origin.said for origin in origins if origin.said]
+        marks = [(origin.place, origin.said, origin.echo) for origin in origins]
+        asked = dict(zip(ORIGIN_COLUMNS, zip(*marks, strict=True), strict=True)) if marks else {}
 
         def read() -> dict[str, str]:
             table = self._memories()
             found: dict[str, str] = {}
             if table is None:
                 return found
-            for column, values in (("origin_place", places), ("origin_said", saids)):
-                for some in _in_parts(values):
+            # A store that no new version has written to lacks the newest of them.
+            for column in asked.keys() & table.columns():
+                values = asked[column]
+                for some in _in_parts([value for value in values if value]):
                     for batch in table.scan([column, "id"], where=one_of(column, some)):
                         found.update((row[column], row["id"]) for row in batch.to_pylist())
             return found
@@ -245,9 +248,9 @@ class LanceStore:
             return found
         for some in _in_parts(ids):
             condition = both("ordinal = 0", one_of("id", some))
-            for batch in table.scan(["id", "origin_place", "origin_said"], where=condition):
+            for batch in table.scan(["id", *ORIGIN_COLUMNS], where=condition):
                 for row in batch.to_pylist():
-                    found[row["id"]] = Origin(place=row["origin_place"], said=row["origin_said"])
+                    found[row["id"]] = Origin(*(row[column] for column in ORIGIN_COLUMNS))
         return found
 
     # --- searching --------------------------------------------------------------------------------
@@ -328,7 +331,11 @@ class LanceStore:
         ids = [change.record.id for change in updates]
         self._drop_stale_vectors(updates)
         kept = self.origins(ids)
-        rows += [row for change in updates for row in to_rows(change.record, kept.get(change.record.id))]
+        rows += [
+            row
+            for change in updates
+            for row in to_rows(change.record, change.origin or kept.get(change.record.id))
+        ]
         table.upsert(to_table(rows), key="key", replaces=one_of("id", ids))
 
     def _create(self) -> Table:

@@ -14,6 +14,7 @@ _MINUTE_MS = 60_000
 _LEASE_MS = 5 * _MINUTE_MS
 # The waits between the tries; after the last try it is left alone.
 _WAITS_MS = tuple(minutes * _MINUTE_MS for minutes in (1, 10, 60, 24 * 60))
+_TRIES = len(_WAITS_MS) + 1
 
 # --- memories to learn from: ids, never words -----------------------------------------------------
 
@@ -35,8 +36,9 @@ def take(db: sqlite3.Connection, *, now: Millis, limit: int) -> list[str]:
         (now, limit),
     ).fetchall()
     db.executemany(
-        "UPDATE queue SET tries = tries + 1, due_at = ? WHERE memory_id = ?",
-        [(now + _LEASE_MS, id_) for (id_,) in rows],
+        # The last try has no lease: what kills whoever learns from it must not come back for ever.
+        "UPDATE queue SET tries = tries + 1, due_at = iif(tries + 1 < ?, ?, NULL) WHERE memory_id = ?",
+        [(_TRIES, now + _LEASE_MS, id_) for (id_,) in rows],
     )
     return [id_ for (id_,) in rows]
 
@@ -51,7 +53,7 @@ def fail(db: sqlite3.Connection, memory_ids: Sequence[str], *, now: Millis) -> N
     for id_ in memory_ids:
         row = db.execute("SELECT tries FROM queue WHERE memory_id = ?", (id_,)).fetchone()
         if row is not None:
-            due_at = now + _WAITS_MS[row[0] - 1] if 0 < row[0] <= len(_WAITS_MS) else None
+            due_at = now + _WAITS_MS[row[0] - 1] if 0 < row[0] < _TRIES else None
             db.execute("UPDATE queue SET due_at = ? WHERE memory_id = ?", (due_at, id_))
 
 

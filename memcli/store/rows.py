@@ -21,6 +21,9 @@ _LISTS = ("topics", "audience", "supersedes", "derived_from")
 _TEXTS = ("kind", "priority", "project", "role", "name", "source", "source_id", "session_id", "superseded_by")
 _NUMBERS = ("position", "created_at", "updated_at", "valid_from", "valid_to", "expires_at")
 _FLAGS = ("private", "retired")
+ORIGIN_COLUMNS = ("origin_place", "origin_said", "origin_echo")
+"""The hashes of an Origin, in the order of its fields."""
+
 RECORD_COLUMNS = ("id", "ordinal", "chunks", "text", "meta", *_TEXTS, *_LISTS, *_NUMBERS, *_FLAGS)
 """What `to_record` reads of a first row."""
 
@@ -46,8 +49,7 @@ def schema() -> pa.Schema:
             *(pa.field(name, pa.list_(pa.string())) for name in _LISTS),
             *(pa.field(name, pa.int64()) for name in _NUMBERS),
             *(pa.field(name, pa.bool_()) for name in _FLAGS),
-            pa.field("origin_place", pa.string()),
-            pa.field("origin_said", pa.string()),
+            *(pa.field(name, pa.string()) for name in ORIGIN_COLUMNS),
         ]
     )
 
@@ -71,6 +73,8 @@ def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
     shared: dict[str, Any] = {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS, *_FLAGS)}
     # Null and not empty: an empty list is stored as one and then asks for a second condition.
     shared |= {name: list(getattr(record, name)) or None for name in _LISTS}
+    known_by = origin or Origin(None, None)
+    marks = dict(zip(ORIGIN_COLUMNS, (known_by.place, known_by.said, known_by.echo), strict=True))
     said_when = "" if record.created_at is None else date_words(record.created_at)
     said_by = f"{record.name}: " if record.name else ""
     for part in parts:
@@ -87,8 +91,7 @@ def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
             "words": f"{said_by}{passage}\n{said_when}",
             "grams": folded(passage),
             "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
-            "origin_place": origin.place if first and origin else None,
-            "origin_said": origin.said if first and origin else None,
+            **{column: mark if first else None for column, mark in marks.items()},
         }
 
 

@@ -73,6 +73,8 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE events ADD COLUMN arm TEXT;
     ALTER TABLE events ADD COLUMN turn TEXT;
     """,
+    # A column more: what tells a message or a file that is told again elsewhere.
+    "INSERT OR IGNORE INTO meta SELECT 'rebuild', '1' FROM meta WHERE key = 'memories'",
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 

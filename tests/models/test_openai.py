@@ -90,7 +90,7 @@ def test_closing_the_stream_stops_the_model(server: OpenAIServer, chat: OpenAICh
     server.says = Script(["word "] * 10_000, pace_s=0.005)
     stream = chat.stream(ASKED)
     next(stream)
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     deadline = time.monotonic() + 5
     while not server.left and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memcli.absorb import Intake
 from memcli.memory import Draft, Memory, open_memory
 from memcli.store.side import SCHEMA_VERSION
 from memcli.times import from_iso
@@ -52,6 +53,16 @@ def test_an_older_store_is_read_without_being_changed(memory: Memory) -> None:
     figures = memory.stats()
     assert (figures["turns"], figures["recall"]["count"], figures["pending"]["vectors"]) == (0, 1, 0)
     assert side_path(memory).read_bytes() == before
+
+
+def test_an_import_that_is_only_planned_asks_an_older_store_what_it_knows(
+    memory: Memory, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("# Herons\n\nThey eat fish.\n", "utf-8")
+    before = side_path(memory).read_bytes()
+    (report,) = memory.absorb([str(note)], intake=Intake(dry_run=True)).files
+    assert (report.added, side_path(memory).read_bytes()) == (1, before)
 
 
 def test_a_reader_that_was_open_sees_what_is_written_after_the_migration(memory: Memory) -> None:

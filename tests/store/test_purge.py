@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from array import array
 from collections.abc import Callable
@@ -235,6 +236,44 @@ def test_a_row_that_was_only_deleted_is_found(shop: Shop) -> None:
     store = shop.filled(*map(ordinary, range(40)), SECRET)
     store.table(store.state.memories or "").delete(f"id = '{SECRET.id}'")
     assert proof_of(shop).traces > 0
+
+
+CHINESE = replace(SECRET, text="小李在林迪斯法恩岛上养了一只苍鹭")
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("INSERT INTO review VALUES ('r', 1, ?, NULL, '[]', '')", json.dumps({"text": CHINESE.text})),
+        ("INSERT INTO review VALUES ('r', 1, '{}', NULL, ?, '')", json.dumps([CHINESE.id])),
+        ("INSERT INTO journal VALUES (1, 1, 1, 'edit', 'update', 'x', ?)", json.dumps({"a": [CHINESE.text]})),
+        ("INSERT INTO queue VALUES (?, 1, 0, 1)", CHINESE.id),
+        ("INSERT INTO turns VALUES (1, ?, 's', 0, 'user', 'hello', 1, 'whole', NULL, 1)", CHINESE.id),
+        ("INSERT INTO events VALUES (1, 1, 'good', 0, 0, 0, NULL, ?)", CHINESE.id),
+    ],
+)
+def test_a_row_of_the_side_store_that_was_left_is_found(shop: Shop, sql: str, value: str) -> None:
+    store = shop.filled(CHINESE, ordinary(1))
+    erase(store, shop.side(), CHINESE)
+    assert proof_of(shop, CHINESE).traces == 0
+    with shop.side().change() as db:
+        db.execute(sql, (value,))
+    assert proof_of(shop, CHINESE).traces > 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("INSERT INTO turns VALUES (1, 'other', 's', 0, 'user', ?, 1, 'whole', NULL, 1)", CHINESE.text),
+        ("INSERT INTO task_values VALUES ('job', 'k', 1, ?)", f"I heard: {CHINESE.text}"),
+    ],
+)
+def test_what_another_turn_or_a_task_says_too_is_no_trace(shop: Shop, sql: str, value: str) -> None:
+    store = shop.filled(CHINESE, ordinary(1))
+    erase(store, shop.side(), CHINESE)
+    with shop.side().change() as db:
+        db.execute(sql, (value,))
+    assert proof_of(shop, CHINESE).traces == 0
 
 
 @pytest.mark.parametrize("text", ["ok", "a", "42", "yes", "é", "好", ""])

@@ -1,0 +1,58 @@
+"""What is told again: whether it is the same thing, and what is learned of it that was not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from memcli.types import Millis, Notice, Record
+
+_UNIQUE_CHARS = 16
+
+
+def is_unique(id_: str) -> bool:
+    """Whether nothing else has this id: it is long. Shorter ones count inside their conversation."""
+    return len(id_) >= _UNIQUE_CHARS
+
+
+def is_another(told: Record, stored: Record) -> bool:
+    """Whether what the same author said at the same time in the same words is two messages all the same.
+
+    It is where one program has them in two conversations, unless the second is a copy of the first, which
+    keeps its unique ids.
+    """
+    if told.source_id is None or stored.source_id is None or told.source != stored.source:
+        return False
+    is_copy = told.source_id == stored.source_id and is_unique(told.source_id)
+    return told.session_id != stored.session_id and not is_copy
+
+
+def placed(stored: Record, told: Record, *, now: Millis) -> Record:
+    """A message of which only a log was known, with the place that it has in its conversation."""
+    if stored.position is not None or told.position is None or stored.kind != "episode":
+        return stored
+    return replace(
+        stored,
+        source_id=told.source_id,
+        session_id=told.session_id,
+        position=told.position,
+        created_at=stored.created_at if told.created_at is None else told.created_at,
+        project=stored.project or told.project,
+        meta={**stored.meta, **told.meta},
+        updated_at=now,
+    )
+
+
+def owned(stored: Record, told: Record, *, now: Millis) -> Record:
+    """A message with the role that its author has now that the person has said who they are."""
+    is_same_author = stored.name is not None and stored.name == told.name
+    if not is_same_author or stored.role == told.role or {stored.role, told.role} != {"user", "assistant"}:
+        return stored
+    return replace(stored, role=told.role, updated_at=now)
+
+
+def notices(roles: Mapping[str, int]) -> Iterator[Notice]:
+    """What the person is told of messages that have changed hands; `roles` counts them by their new role."""
+    for role, words in (("user", "yours now"), ("assistant", "not yours any more")):
+        if count := roles.get(role):
+            yield Notice(f"{count} known {'message is' if count == 1 else 'messages are'} {words}")
