@@ -1,0 +1,1 @@
+"""The same scenarios against real models; deselected unless the variables name them (README, "Test")."""
