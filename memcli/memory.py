@@ -711,6 +711,11 @@ class Memory:
         """Every memory that matches, superseded and retired ones too, in the fixed order of an export."""
         return self.read().scan(replace(filters, with_hidden=True), now=self.clock())
 
+    def tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """All that is held besides the memories: the rows of the side store, by table."""
+        side = self.read_side()
+        return side.tables() if side else {}
+
     # --- stats ------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:

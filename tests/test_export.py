@@ -445,7 +445,7 @@ def test_the_name_of_a_file_says_its_format(stored: Run, name: str) -> None:
     assert [record.text for record in READERS[name](path.read_bytes())] == BOTH
 
 
-@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.zip", "a.xyz", "a.jsonl.zst"])
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.xyz", "a.jsonl.zst"])
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_name_that_says_another_format_is_refused(stored: Run, name: str, options: list[str]) -> None:
     done = stored("export", "-o", name, *options)
@@ -499,7 +499,9 @@ def test_options_choose_what_goes_to_stdout(stored: Run, options: list[str], nam
     ("options", "message"),
     [
         (["--json", "--format", "csv"], "the output cannot be csv and json at once"),
-        (["--format", "zip"], "--format cannot be 'zip'"),
+        (["--format", "xml"], "--format cannot be 'xml'"),
+        (["--format", "zip", "--kind", "fact"], "a zip holds everything about a user"),
+        (["-o", "a.zip", "--project", "x"], "a zip holds everything about a user"),
         (["-o", "missing/"], "there is no directory missing"),
     ],
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -15,14 +16,17 @@ from memcli.atomic import write_atomically, writing_to
 from memcli.cli.output import Output
 from memcli.cli.read import Agent, AsOf, Current, Kinds, Ndjson, Role, Since, Topics, Until
 from memcli.cli.run import Run, filters_of
+from memcli.cli.upkeep import setting_json
 from memcli.cli.write import one_of
+from memcli.config import SETTINGS
 from memcli.errors import UsageError
-from memcli.export import FORMATS, Format
+from memcli.export import FORMATS, Format, Sink
 from memcli.text import neutral
 from memcli.times import local_zone, to_day
-from memcli.types import KINDS, Record
+from memcli.types import KINDS, Filters, Record
 
-_BY_NAME = {form.name: form for form in FORMATS}
+_PACKAGE = "zip"
+_NAMES = (*(form.name for form in FORMATS), _PACKAGE)
 
 
 def export(
@@ -33,9 +37,7 @@ def export(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format", metavar="F", help=f"{', '.join(_BY_NAME)}; by the name of FILE, else jsonl."
-        ),
+        typer.Option("--format", metavar="F", help=f"{', '.join(_NAMES)}; by the name of FILE, else jsonl."),
     ] = None,
     kind: Kinds = None,
     topic: Topics = None,
@@ -54,9 +56,11 @@ def export(
       memcli export -o memories.parquet
       memcli export -o ~/backups --project kitchen
       memcli export --format markdown --kind preference --current
+      memcli export -o everything.zip
 
     `memcli import` takes JSONL, JSON and CSV back; JSONL and JSON are exact. In CSV a text that a
-    spreadsheet would run as a formula has a ' before it. Markdown and Parquet are one-way.
+    spreadsheet would run as a formula has a ' before it. Markdown and Parquet are one-way. A zip holds all
+    that is kept about the user: memories, sessions, tasks, events, settings, with a manifest of SHA-256 sums.
     """
     run.out.as_ndjson = ndjson
     place = None if output in (None, "", "-") else output
@@ -75,6 +79,8 @@ def export(
         current=current,
         project_only=True,
     )
+    if chosen.name == _PACKAGE and filters != Filters(project_only=True):
+        raise UsageError("a zip holds everything about a user", "leave the filters out, or choose jsonl")
     records = run.memory.export(filters)
     if place is None:
         _to_stdout(run, chosen, records)
@@ -82,10 +88,28 @@ def export(
         _to_file(run, chosen, records, _path(run, chosen, place))
 
 
+def _formats(run: Run) -> Sequence[Format]:
+    """The formats of memories alone, and the archive of all that is held about the user."""
+    return (*FORMATS, Format(_PACKAGE, ".zip", partial(_write_package, run), is_binary=True))
+
+
+def _write_package(run: Run, records: Iterable[Record], sink: Sink) -> None:
+    from memcli.package import Holdings, write_package
+    from memcli.store.side import SCHEMA_VERSION
+
+    held = Holdings(
+        user=run.settings.user,
+        schema=SCHEMA_VERSION,
+        tables=run.memory.tables(),
+        settings=[setting_json(run, setting.name) for setting in SETTINGS],
+    )
+    write_package(records, sink, held=held, now=run.now())
+
+
 def _format(run: Run, place: str | None, name: str | None) -> Format:
     """The format that is asked for, else what the file's name says, else JSON lines. Raises UsageError."""
     words = (
-        one_of("--format", name, list(_BY_NAME)),
+        one_of("--format", name, _NAMES),
         "jsonl" if run.out.as_ndjson else None,
         # With a file it is the answer about the file that is JSON.
         "json" if run.out.as_json and place is None else None,
@@ -96,20 +120,20 @@ def _format(run: Run, place: str | None, name: str | None) -> Format:
             f"the output cannot be {' and '.join(asked)} at once",
             "give one of --format, --json and --ndjson",
         )
-    return _BY_NAME[asked[0]] if asked else _named_by(place)
+    return next(form for form in _formats(run) if form.name == asked[0]) if asked else _named_by(run, place)
 
 
-def _named_by(place: str | None) -> Format:
+def _named_by(run: Run, place: str | None) -> Format:
     """The format that the name of a file says; JSON lines where it says none. Raises UsageError."""
     suffix = Path(place or "").suffix.lower()
     if place is None or not suffix or _is_directory(place):
-        return _BY_NAME["jsonl"]
-    for form in FORMATS:
+        return FORMATS[0]
+    for form in _formats(run):
         if suffix in (form.suffix, f".{form.name}"):
             return form
     raise UsageError(
         f"no format's files end in {suffix!r}",
-        f"name the file {', '.join(f'*{form.suffix}' for form in FORMATS)}, or say its --format",
+        f"name the file {', '.join(f'*{form.suffix}' for form in _formats(run))}, or say its --format",
     )
 
 

@@ -88,7 +88,7 @@ def config(run: Run, ctx: typer.Context) -> None:
     """
     if or_subcommand(ctx):
         return
-    settings = [_setting_json(run, setting.name) for setting in SETTINGS]
+    settings = [setting_json(run, setting.name) for setting in SETTINGS]
     file = {"name": "config", "value": str(run.settings.config_path), "origin": _origin_of_file()}
     if run.out.as_json:
         run.out.document({"config": file["value"], "origin": file["origin"], "settings": settings})
@@ -110,7 +110,7 @@ def config_get(run: Run, name: Name) -> None:
     known = [setting.name for setting in SETTINGS]
     if name not in known:
         raise UsageError(f"no setting is called {name!r}", f"settings: {', '.join(known)}")
-    told = _setting_json(run, name)
+    told = setting_json(run, name)
     if run.out.as_json:
         run.out.document(told)
     else:
@@ -167,7 +167,8 @@ def config_path(run: Run) -> None:
         run.out.line(path)
 
 
-def _setting_json(run: Run, name: str) -> dict[str, Any]:
+def setting_json(run: Run, name: str) -> dict[str, Any]:
+    """A setting: its name, its value and where that comes from."""
     value = getattr(run.settings, name.replace(".", "_"))
     if name == "now" and value is not None:
         value = to_iso(value)

@@ -44,6 +44,8 @@ _SIDE_NAMES = {
     # Google
     "archive_browser.html",
 }
+# Our own package of everything about a user: only its memories are a history.
+_PACKAGE, _MEMORIES = "memcli-package", "memories.jsonl"
 _SHOWN = 5
 
 
@@ -72,7 +74,10 @@ def parts(source: Source, *, encoding: str | None, format_name: str | None) -> I
 
 
 def _is_side_file(source: Source, encoding: str | None) -> bool:
-    if PurePosixPath(source.name).name not in _SIDE_NAMES:
+    place = PurePosixPath(source.name)
+    if place.parent.name == _PACKAGE:
+        return place.name != _MEMORIES
+    if place.name not in _SIDE_NAMES:
         return False
     try:
         return detect(source, encoding=encoding).name in _GENERIC_FORMATS

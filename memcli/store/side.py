@@ -78,6 +78,7 @@ MIGRATIONS: tuple[str, ...] = (
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _JOURNAL_ENTRIES = 500
 _JOURNAL_DAYS = 30
 _DAY_MS = 86_400_000
@@ -335,10 +336,21 @@ class Side:
     def rows(self) -> Iterator[str]:
         """What each row of each table says, as it is and with JSON decoded."""
         with self.snapshot() as db:
-            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for (table,) in db.execute(_TABLES).fetchall():
                 for row in db.execute(f"SELECT * FROM {table}"):
                     texts = [value for value in row if isinstance(value, str)]
                     yield "\n".join(chain(texts, *map(_in_json, texts)))
+
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Every row of every table, without the key of the hashes and what the store is made of."""
+        with self.snapshot() as db:
+            held = {}
+            for (table,) in db.execute(_TABLES).fetchall():
+                if table != "meta":
+                    rows = db.execute(f"SELECT * FROM {table}")
+                    columns = [column[0] for column in rows.description]
+                    held[table] = [dict(zip(columns, row, strict=True)) for row in rows]
+        return held
 
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origins have a tombstone."""
