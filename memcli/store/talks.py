@@ -68,7 +68,7 @@ def turns(db: sqlite3.Connection, session_id: str) -> tuple[Turn, ...]:
 
 def waiting(db: sqlite3.Connection, *, limit: int) -> list[tuple[Turn, str | None]]:
     """The oldest turns with words in them that are to be memories, each with its session's project."""
-    return _with_projects(db, f"kept = {_WAITING} AND text <> ''", limit)
+    return _with_projects(db, "NOT kept AND text <> ''", limit)
 
 
 def loose(db: sqlite3.Connection) -> list[tuple[Turn, str | None]]:
