@@ -108,7 +108,7 @@ complete -c memcli -n '__memcli_in forget' -l prove -d 'Read every file again an
 complete -c memcli -n '__memcli_in forget' -l yes -s y -d 'Do not ask.'
 complete -c memcli -n '__memcli_in forget' -l dry-run -d 'Show what would go, and change nothing.'
 complete -c memcli -n '__memcli_in export' -s o -r -F -d 'Where to; into a directory under the day\'s name.'
-complete -c memcli -n '__memcli_in export' -l format -r -f -a 'jsonl json csv markdown parquet' -d 'jsonl, json, csv, markdown, parquet; by the name of FILE, else jsonl.'
+complete -c memcli -n '__memcli_in export' -l format -r -f -a 'jsonl json csv markdown parquet' -d 'jsonl, json, csv, markdown, parquet, zip; by the name of FILE, else jsonl.'
 complete -c memcli -n '__memcli_in export' -l kind -r -f -a 'identity preference decision fact episode document summary' -d 'Only of this kind; may be repeated.'
 complete -c memcli -n '__memcli_in export' -l topic -r -f -d 'Only with this label; may be repeated.'
 complete -c memcli -n '__memcli_in export' -l role -r -f -a 'user assistant system tool' -d 'Only what this role said.'
