@@ -14,6 +14,7 @@ from memcli.errors import MemcliError, UsageError
 from memcli.importers import ReadOptions, Source, Unreadable, read
 from memcli.importers.parts import Part, parts
 from memcli.redact import scrub_record
+from memcli.renewal import AS_EXPORTED
 from memcli.types import (
     PRIORITY_OF_KIND,
     ROLES,
@@ -428,6 +429,8 @@ class _Batch:
         known = self._known(told, origin, view)
         named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, view.shelf.key))
         change = lifecycle.reconcile(named, origin, known, restore=self.intake.restore)
+        if record.id and change.action == "add":
+            change = replace(change, why=AS_EXPORTED)
         changes: Sequence[Change] = (change,)
         if change.why == "known" and not record.id:
             changes = self._plan_known(named, change, view, tally)

@@ -10,7 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memcli import __version__, inject, lifecycle, rank, relevance, sessions, stats, timewords, vectors
+from memcli import (
+    __version__,
+    inject,
+    lifecycle,
+    rank,
+    relevance,
+    renewal,
+    sessions,
+    stats,
+    timewords,
+    vectors,
+)
 from memcli.about import Subject, subject_of
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
 from memcli.models.pick import Picked, pick_embedder
@@ -191,10 +202,13 @@ class Memory:
         asked, redacted = _scrubbed(asked, allow_sensitive=allow_sensitive)
         if dry_run:
             store = self.read()
-            changes = _plan_remember(asked, store, now=now)
+            plan = _plan_remember(asked, store, now=now)
+            changes = renewal.renewed(plan, store, self._read_side(), now=now)
             return _remembered(changes, redacted, pending=0)
         with self.write() as (store, side):
-            changes = _plan_remember(asked, store, now=now)
+            plan = _plan_remember(asked, store, now=now)
+            changes = renewal.renewed(plan, store, side, now=now)
+            side.note_seen((), telling=renewal.telling_ids([change.record for change in plan]))
             buried = _hashes(changes)
             if side.buried(buried):
                 side.lift_tombstones(buried)
@@ -357,6 +371,7 @@ class Memory:
                 report = self._absorb_one(source, intake, planned, plan, progress)
             reports += [report] if report else []
         if any(report.added for report in reports) and not intake.dry_run:
+            self._renew(until=time.monotonic() + max(_AFTER_ANSWER_S, (time.perf_counter() - began) / 4))
             self._later.append(self._compact)
         took_ms = round((time.perf_counter() - began) * 1000)
         return Imported(files=tuple(reports), took_ms=took_ms, plan=tuple(plan))
@@ -420,6 +435,7 @@ class Memory:
             def keep(changes: Sequence[Change]) -> None:
                 if intake.restore and changes:
                     side.lift_tombstones(_hashes(changes))
+                renewal.note_added(side, changes)
                 self._apply(store, side, changes, command="import")
 
             yield absorb.Shelf(store, self.clock(), {}, keep)
@@ -527,6 +543,7 @@ class Memory:
         else:
             with self.write() as (store, side):
                 change = plan(store)
+                side.note_unseen([change.record.id] if draft.text is not None else [])
                 self._apply(store, side, [change], command="edit")
             self._embed_now([change.record.id])
         assert change.before is not None
@@ -656,6 +673,7 @@ class Memory:
             return []
         ids = sessions.keep(self)
         if ids:
+            self._renew(until=time.monotonic() + _AFTER_ANSWER_S)
             self._embed_now(ids)
         return ids
 
@@ -814,6 +832,16 @@ class Memory:
         made = vectors.replace_embedder(self, picked.embedder, progress=progress)
         return picked.embedder.name, made
 
+    # --- updates ----------------------------------------------------------------------------------
+
+    def _renew(self, *, until: float) -> None:
+        """Let what was added take the place of what it outdates; what is left is looked at later."""
+        renewal.catch_up(self, partial(self._apply, command="update"), now=self.clock(), until=until)
+
+    def _renew_some(self) -> None:
+        """A little of what an import that was stopped has left."""
+        self._renew(until=time.monotonic() + _AFTER_ANSWER_S)
+
     # --- after the answer -------------------------------------------------------------------------
 
     def settle(self) -> None:
@@ -904,6 +932,8 @@ class Memory:
         side.journal(command, steps, at=self.clock())
         if side.count_commits(1) >= _COMMITS_KEPT:
             self._do_later(self._compact)
+        if side.count_unseen():
+            self._do_later(self._renew_some)
         # Left over from a chat that died.
         if sessions.has_waiting(side):
             self._do_later(self.keep_turns)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
-from memcli import timewords, updates
+from memcli import timewords
 from memcli.keywords import keyword_shares
 from memcli.passages import query_terms, terms
 from memcli.times import Span
@@ -59,9 +59,8 @@ def rank(
     - update: what a memory loses when a later one has replaced it, or what lifts a memory to the
       place of one that it replaced.
 
-    A memory that was replaced, on record or by what a later one says (`updates.outdated`), never
-    stands above the one that replaced it, unless only it fits the time that the question names; its
-    hit carries `superseded_by`. Equal scores: newest first, then by id.
+    A memory that was replaced never stands above the one that replaced it, unless only it fits the time
+    that the question names. Equal scores: newest first, then by id.
 
     Args:
         question: what is asked.
@@ -251,27 +250,16 @@ def _on_unit_scale(cosines: Sequence[float | None]) -> list[float]:
 
 
 def _with_updates(hits: Sequence[Hit], times: Sequence[Span], weights: Weights) -> list[Hit]:
-    """The same hits in order; what was replaced is marked, costs something and follows what replaced it."""
+    """The same hits in order; what was replaced costs something and follows what replaced it."""
     by_id = {hit.record.id: hit for hit in hits}
-    replaced = updates.outdated(hits[: weights.earlier_hits], hits[: weights.later_hits])
-    replaced |= {id_: hit.record.superseded_by for id_, hit in by_id.items() if hit.record.superseded_by}
-    marked = [
-        _outdated(hit, by_id.get(replaced[hit.record.id]), replaced[hit.record.id], times, weights)
-        if hit.record.id in replaced
-        else hit
-        for hit in hits
-    ]
+    marked = [_outdated(hit, by_id.get(hit.record.superseded_by or ""), times, weights) for hit in hits]
     return _updates_first(sorted(marked, key=_order), times)
 
 
-def _outdated(hit: Hit, newer: Hit | None, newer_id: str, times: Sequence[Span], weights: Weights) -> Hit:
-    record = hit.record
-    if record.superseded_by is None:
-        ended = newer.record.created_at if newer else None
-        record = replace(record, superseded_by=newer_id, valid_to=ended)
+def _outdated(hit: Hit, newer: Hit | None, times: Sequence[Span], weights: Weights) -> Hit:
     if newer is None or _fits_better(hit, newer, times):
-        return replace(hit, record=record)
-    return _moved(replace(hit, record=record), weights.outdated)
+        return hit
+    return _moved(hit, weights.outdated)
 
 
 def _fits_better(older: Hit, newer: Hit, times: Sequence[Span]) -> bool:

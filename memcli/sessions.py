@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
-from memcli import lifecycle
+from memcli import lifecycle, renewal
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.redact import scrub
 from memcli.store import talks
@@ -102,6 +102,7 @@ def keep(stores: Stores, *, limit: int = _AT_ONCE) -> list[str]:
         # A process may have died between the two writes.
         stored = {record.id for record in store.get([change.record.id for change in changes], now=0)}
         new = [change for change in changes if change.record.id not in stored]
+        renewal.note_added(side, new)
         store.apply(new)
         with side.change() as db:
             talks.mark_kept(db, [change.record.id for change in changes])

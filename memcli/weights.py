@@ -62,10 +62,6 @@ class Weights:
     outdated: float = -0.1
     """For what a later statement has replaced, wherever the question is not about the time before."""
 
-    earlier_hits: int = 40
-    later_hits: int = 150
-    """Among how many of the best hits outdated statements are looked for, and what outdates them."""
-
     p0: float = 0.02
     p1: float = 0.01
     """Only parts what stands level: what was noted as a fact before the talk it was noted from."""

@@ -250,15 +250,6 @@ def test_memories_that_replace_each_other_all_stay() -> None:
     assert sorted(ids(ask("tea", circle))) == ["a", "b"]
 
 
-def test_later_statement_stands_above_what_it_outdates() -> None:
-    old = candidate("I always drink coffee in the morning", created_at=NOON, role="user")
-    new = candidate("I have quit coffee.", created_at=NOON + DAY, role="user")
-    hits = ask("What do I drink in the morning, coffee?", [old, new])
-    assert ids(hits) == [new.record.id, old.record.id]
-    assert hits[1].record.superseded_by == new.record.id
-    assert hits[1].parts["update"] < 0
-
-
 def test_older_stands_first_for_its_own_time() -> None:
     old = candidate("I drink espresso", id="old", superseded_by="new", created_at=NOON)
     new = candidate("I drink tea", id="new", supersedes=("old",), created_at=NOON + 9 * DAY)

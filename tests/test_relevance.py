@@ -10,7 +10,7 @@ from hypothesis import given
 from memcli.rank import rank
 from memcli.relevance import relevant
 from memcli.types import Candidate
-from tests.test_rank import CANDIDATES, DAY, NOON, WORDS, ask, candidate, ids
+from tests.test_rank import CANDIDATES, WORDS, ask, candidate, ids
 
 EVERYDAY = [
     ("The lift was broken again, so I carried the shopping up.", 0.74),
@@ -83,13 +83,13 @@ def test_bare_number_is_no_sum(question: str) -> None:
 
 
 def test_what_was_replaced_is_not_told_and_its_successor_is() -> None:
-    old = candidate("I always drink coffee in the morning", created_at=NOON, role="user", cosine=0.85)
-    new = candidate("I have quit coffee.", created_at=NOON + DAY, role="user", cosine=0.75)
+    old = candidate("I always drink coffee in the morning", id="old", superseded_by="new", cosine=0.85)
+    new = candidate("I have quit coffee.", id="new", supersedes=("old",), cosine=0.75)
     others = [candidate(text, cosine=cosine) for text, cosine in EVERYDAY]
     question = "What do I drink in the morning?"
     candidates = [old, new, *others]
     hits = rank(question, candidates, k=10, total_rows=len(candidates))
-    assert ids(relevant(question, hits, candidates)) == [new.record.id]
+    assert ids(relevant(question, hits, candidates)) == ["new"]
 
 
 @given(WORDS.map(" ".join), CANDIDATES)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.types import Hit, Record
-from memcli.updates import outdated
+from memcli.types import Record
+from memcli.updates import is_statement, outdates
 
 DAY = 86_400_000
-EVERYDAY = (
-    "The lift was broken again, so I carried the shopping up.",
-    "My sister practises the cello every evening.",
-    "I finally cleaned the garage and found the old stove.",
-    "昨晚看了一部讲章鱼的纪录片。",
-    "因为马拉松，环路上堵得一塌糊涂。",
-)
 
 
-def said(text: str, *, day: int, **fields: Any) -> Hit:
-    return Hit(
-        Record(**{"id": text, "text": text, "role": "user", "created_at": day * DAY} | fields), 0.5, {}
+def said(text: str, *, day: int, **fields: Any) -> Record:
+    return Record(
+        **{"id": text, "text": text, "kind": "episode", "role": "user", "created_at": day * DAY} | fields
     )
 
 
-def replaced(*hits: Hit) -> dict[str, str]:
-    others = [said(text, day=5) for text in EVERYDAY]
-    return outdated([*hits, *others], [*hits, *others])
+def replaced(*records: Record) -> dict[str, list[str]]:
+    """Each statement that others outdate, and which do."""
+    statements = [record for record in records if is_statement(record)]
+    found = {older.id: [newer.id for newer in statements if outdates(newer, older)] for older in statements}
+    return {older: newer for older, newer in found.items() if newer}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +73,7 @@ def replaced(*hits: Hit) -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_later_statement_replaces_the_earlier_one(older: str, newer: str) -> None:
-    assert replaced(said(older, day=1), said(newer, day=9)) == {older: newer}
+    assert replaced(said(older, day=1), said(newer, day=9)) == {older: [newer]}
 
 
 @pytest.mark.parametrize(
@@ -111,43 +107,75 @@ OLD, NEW = "I live in Leeds.", "I moved to York."
 
 
 def test_order_of_arrival_does_not_matter() -> None:
-    assert replaced(said(NEW, day=9), said(OLD, day=1)) == {OLD: NEW}
+    assert replaced(said(NEW, day=9), said(OLD, day=1)) == {OLD: [NEW]}
 
 
 def test_older_statement_replaces_nothing() -> None:
-    assert replaced(said(OLD, day=9), said(NEW, day=1)) == {NEW: OLD}
+    assert replaced(said(OLD, day=9), said(NEW, day=1)) == {NEW: [OLD]}
 
 
-def test_latest_of_several_is_named() -> None:
-    latest = "I live in Bath now."
-    assert replaced(said(OLD, day=1), said(latest, day=9), said(NEW, day=5)) == {OLD: latest, NEW: latest}
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ({"name": "Ann"}, {"name": "Bob"}),
+        ({}, {"role": "assistant"}),
+        ({}, {"role": "assistant", "name": "Bob"}),
+        ({"role": "assistant"}, {}),
+        ({"created_at": None}, {}),
+        ({}, {"kind": "document"}),
+        ({}, {"retired": True}),
+        ({"project": "flat"}, {"project": "office"}),
+        ({}, {"project": "office"}),
+        ({}, {"audience": ("planner",)}),
+    ],
+)
+def test_who_did_not_say_it_for_the_same_readers_replaces_nothing(
+    older: dict[str, Any], newer: dict[str, Any]
+) -> None:
+    assert replaced(said(OLD, day=1, **older), said(NEW, day=9, **newer)) == {}
 
 
-def test_another_person_replaces_nothing() -> None:
-    assert replaced(said(OLD, day=1, name="Ann"), said(NEW, day=9, name="Bob")) == {}
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ({"name": "Ann"}, {"name": "Ann"}),
+        ({"name": "Ann"}, {"role": None, "source": "cli", "kind": "fact"}),
+        ({"role": None, "source": "cli", "kind": "fact"}, {}),
+        ({"project": "flat"}, {"project": "flat"}),
+        ({"project": "flat"}, {}),
+        ({"audience": ("planner",)}, {"audience": ("planner", "coach")}),
+        ({"day": 9, "position": 1}, {"position": 2}),
+        (
+            {"created_at": None, "session_id": "s", "position": 1},
+            {"created_at": None, "session_id": "s", "position": 2},
+        ),
+    ],
+)
+def test_the_same_person_replaces_what_the_same_readers_see(
+    older: dict[str, Any], newer: dict[str, Any]
+) -> None:
+    assert replaced(said(OLD, **{"day": 1} | older), said(NEW, day=9, **newer)) == {OLD: [NEW]}
 
 
-def test_assistant_replaces_nothing() -> None:
-    assert replaced(said(OLD, day=1), said(NEW, day=9, role="assistant")) == {}
-
-
-def test_statement_without_a_time_is_left_alone() -> None:
-    assert replaced(said(OLD, day=1, created_at=None), said(NEW, day=9)) == {}
-
-
-def test_position_orders_what_was_said_at_the_same_time() -> None:
-    assert replaced(said(OLD, day=1, position=1), said(NEW, day=1, position=2)) == {OLD: NEW}
+def test_a_page_is_no_statement() -> None:
+    page = "The house has a garden and a shed with tools. " * 20
+    assert replaced(said(OLD + page, day=1), said(NEW, day=9)) == {}
 
 
 TEXTS = st.lists(
     st.sampled_from(
-        ("I", "used to", "like", "tea", "quit", "live in", "York", "moved to", ",", "戒", "茶", "改到")
+        ("I", "used to", "like", "tea", "quit", "live in", "York", "moved to", ",", ".", "戒", "茶", "改到")
     )
 ).map(" ".join)
 
 
 @given(st.lists(st.tuples(TEXTS, st.integers(0, 3)), max_size=6, unique_by=lambda each: each[0]))
-def test_only_a_later_statement_replaces(statements: list[tuple[str, int]]) -> None:
-    hits = [said(text, day=day) for text, day in statements]
+def test_only_a_later_statement_replaces(statements: Sequence[tuple[str, int]]) -> None:
     days = dict(statements)
-    assert all(days[older] < days[newer] for older, newer in outdated(hits, hits).items())
+    found = replaced(*(said(text, day=day) for text, day in statements))
+    assert all(days[older] < days[newer] for older, newers in found.items() for newer in newers)
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_text_is_read(older: str, newer: str) -> None:
+    assert set(replaced(said(f"1{older}", day=1), said(f"2{newer}", day=9))) <= {f"1{older}"}

@@ -53,6 +53,12 @@ _WORD_CHARS = 8_000
 _PART_CHARS = 3
 _GRAM_CHARS = 1_000
 _IDS_AT_ONCE = 2_000
+# What a person may have said of themself, in one row.
+_STATEMENT = (
+    "chunks = 1 AND (role IS NULL OR role = 'user') AND kind NOT IN ('document', 'summary') AND NOT retired"
+)
+# More memories that share words are not looked at: what one statement ends is rarely said so often.
+_STATEMENTS = 1_000
 
 
 class LanceStore:
@@ -214,6 +220,44 @@ class LanceStore:
             passed.add(newest.id)
             following = self.get([newest.superseded_by], now=now) if newest.superseded_by else []
         return newest
+
+    def count_statements(self) -> int:
+        """How many memories a person may have said of themself (`statements`)."""
+
+        def read() -> int:
+            table = self._memories()
+            return table.count(_STATEMENT) if table else 0
+
+        return self._reading(read)
+
+    def statements(self, *, now: Millis) -> list[Record]:
+        """Every memory that a person may have said of themself, short enough to be one passage."""
+        return list(self.scan(Filters(), now=now, order=(), extra=_STATEMENT))
+
+    def statements_with(self, texts: Sequence[str], *, now: Millis) -> list[Record]:
+        """Those of the `statements` that hold words of any of the texts."""
+        asked = [words for words in (_shortened(text, chars=_WORD_CHARS) for text in texts) if words.strip()]
+
+        def read() -> set[str]:
+            table = self._memories()
+            if table is None:
+                return set()
+            condition = both(_STATEMENT, where(Filters(), now=now, erasing=self._state.erasing))
+
+            async def ask() -> set[str]:
+                import asyncio
+
+                found = await asyncio.gather(
+                    *(
+                        table.match(words, "words", columns=["key"], limit=_STATEMENTS, where=condition)
+                        for words in asked
+                    )
+                )
+                return {row["key"] for rows in found for row in rows}
+
+            return run(ask())
+
+        return self.get(sorted(self._reading(read)), now=now)
 
     def known(self, origins: Sequence[Origin]) -> dict[str, str]:
         """Which of these origins are stored: origin hash → memory id."""
@@ -588,10 +632,14 @@ def _candidates(
     rows = _fetch(table, sorted({*keys, *(key_id(key) for key in keys)}), columns, condition)
     records = {key: to_record(row) for key, row in rows.items() if row["ordinal"] == 0}
     # What replaced one of them may share no word with the question and belongs above it all the same.
-    newer = {record.superseded_by for record in records.values() if record.superseded_by} - records.keys()
-    followers = _fetch(table, sorted(newer), columns, condition)
-    records |= {key: to_record(row) for key, row in followers.items()}
-    rows |= followers
+    followers: list[str] = []
+    while newer := {each.superseded_by for each in records.values() if each.superseded_by} - records.keys():
+        found = _fetch(table, sorted(newer), columns, condition)
+        if not found:
+            break
+        records |= {key: to_record(row) for key, row in found.items()}
+        rows |= found
+        followers += found
     return [
         Candidate(
             record=records[key_id(key)],

@@ -75,6 +75,10 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # A column more: what tells a message or a file that is told again elsewhere.
     "INSERT OR IGNORE INTO meta SELECT 'rebuild', '1' FROM meta WHERE key = 'memories'",
+    """
+    CREATE TABLE unseen (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE telling (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    """,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -306,7 +310,7 @@ class Side:
         ids stay marked, and the next writer begins again.
         """
         with self.change() as db:
-            _delete_ids(db, ("journal", "recalled"), ids)
+            _delete_ids(db, ("journal", "recalled", "unseen", "telling"), ids)
             _clear_pointers(db, set(ids))
             # Again: something may have been noted of them since the erase began.
             _delete_noted(db, ids)
@@ -409,6 +413,34 @@ class Side:
         """A file is about to be read anew: what an older reading gave says nothing of it any more."""
         with self.change() as db:
             db.execute("DELETE FROM reads WHERE file = ?", (file,))
+
+    # --- updates: which memories tell one, and which were not looked at yet ------------------------
+
+    def note_unseen(self, ids: Iterable[str]) -> None:
+        """These are about to be stored and have to be looked at for what they replace."""
+        with self.change() as db:
+            db.executemany("INSERT OR IGNORE INTO unseen VALUES (?)", [(id_,) for id_ in ids])
+
+    def unseen(self, limit: int) -> list[str]:
+        """Some of what was not looked at yet."""
+        with self._translated():
+            return [row[0] for row in self._db.execute("SELECT id FROM unseen LIMIT ?", (limit,))]
+
+    def count_unseen(self) -> int:
+        """How many memories were not looked at yet."""
+        with self._translated():
+            return int(self._db.execute("SELECT count(*) FROM unseen").fetchone()[0])
+
+    def note_seen(self, ids: Iterable[str], *, telling: Iterable[str]) -> None:
+        """These have been looked at, and `telling` ones among them tell something."""
+        with self.change() as db:
+            db.executemany("DELETE FROM unseen WHERE id = ?", [(id_,) for id_ in ids])
+            db.executemany("INSERT OR IGNORE INTO telling VALUES (?)", [(id_,) for id_ in telling])
+
+    def telling(self) -> set[str]:
+        """The memories that tell something of what holds now: what a person has, likes, plans."""
+        with self._translated():
+            return {row[0] for row in self._db.execute("SELECT id FROM telling")}
 
     # --- journal ----------------------------------------------------------------------------------
 

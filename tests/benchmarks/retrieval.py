@@ -42,7 +42,7 @@ STEPS: Mapping[str, Weights] = {
     "session": replace(WEIGHTS, session=0),
     "time": replace(WEIGHTS, time=0, time_missed=0),
     "length": replace(WEIGHTS, length_slope=0),
-    "updates": replace(WEIGHTS, outdated=0, earlier_hits=0),
+    "updates": replace(WEIGHTS, outdated=0),
 }
 """Each step of ranking and the weights without it."""
 

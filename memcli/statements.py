@@ -1,0 +1,727 @@
+"""What a statement of the person says: what is over, what has another value, and what it fills."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memcli.passages import query_terms, terms
+
+LONGEST_CHARS = 600
+MOST_SENTENCES = 6
+"""What is longer is a letter, a page or a diary: much of it holds whatever one sentence of it says."""
+
+FEW_TERMS = 6
+"""Of a longer clause only the first terms are what is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Something that is over: its terms, the clause that names it, and how an earlier statement looks."""
+
+    named: frozenset[str]
+    clause: str
+    looks: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Something that has another value now: its terms, its words, what kind of value, whose it is."""
+
+    named: frozenset[str]
+    clause: str
+    kinds: frozenset[str]
+    whose: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a text tells. `fills` are the slots whose earlier filling it ends, `own` those it speaks of."""
+
+    over: tuple[Over, ...] = ()
+    changed: tuple[Changed, ...] = ()
+    fills: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it can replace or be replaced by more than words that it shares."""
+        return bool(self.over or self.changed or self.fills or self.own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """A pattern, and words one of which a text must hold for it to be worth trying."""
+
+    cues: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, cues: str, pattern: str) -> _Sign:
+        """`cues` are alternatives; `CUE` in the pattern stands for them."""
+        whole = pattern.replace("CUE", f"(?:{cues})")
+        return cls(tuple(cues.split("|")), re.compile(whole, re.IGNORECASE))
+
+    def matches(self, text: str, folded: str) -> Iterator[re.Match[str]]:
+        if any(cue in folded for cue in self.cues):
+            yield from self.pattern.finditer(text)
+
+
+# --- sentences that state something ---------------------------------------------------------------
+
+_CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+# Only what speaks of a person inside the marks is somebody's words; a title stays.
+_QUOTED = re.compile(
+    r"""["“”「『](?=[^"“”」』\n]*(?:\b(?:i|we|my|i['’]\w+)\b|我))[^"“”」』\n]*["“”」』]"""
+    r"|\b(?:said|says|told (?:me|us)|wrote|asked)\s*[,:]\s.*$|[说道写问][：:].*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SENTENCE = re.compile(r"(?P<said>[^.;!?。；！？\n]+(?:\.\d[^.;!?。；！？\n]*)*)(?P<end>[.;!?。；！？]?)")
+_ASKS = re.compile(
+    r"\s*(?:(?:what|where|when|who|whose|which|how|why)\b"
+    r"|(?:do|does|did|is|are|am|was|were|can|could|should|shall|would|will|have|has)"
+    r" (?:i|you|we|it|he|she|they|my)\b)"
+    r"|[吗么呢]\s*$|^(?:为什么|怎么|什么|哪|谁|是不是|要不要|能不能|可不可以)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence that states something, and its terms."""
+
+    text: str
+    terms: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text that state something: no questions, no code, nobody else's words.
+
+    None of a text that is too long to be a statement.
+    """
+    if len(text) > LONGEST_CHARS:
+        return ()
+    stated = [
+        match["said"].strip()
+        for match in _SENTENCE.finditer(_QUOTED.sub(" ", _CODE.sub(" ", text)))
+        if match["end"] not in tuple("?？") and not _ASKS.match(match["said"]) and match["said"].strip()
+    ]
+    if len(stated) > MOST_SENTENCES:
+        return ()
+    return tuple(Sentence(each, frozenset(terms(each))) for each in stated)
+
+
+_OTHERS = (
+    "mother|father|mum|mom|dad|parents|sister|brother|son|daughter|kids?|wife|husband|partner"
+    "|(?:girl|boy)?friend"
+    "|fianc[eé]e?|cousin|aunt|uncle|grand\\w+|nephew|niece|neighbou?r|colleague|co-?worker|(?:flat|room|house)mate"
+    "|boss|manager|landlord|doctor|teacher|team|company|family"
+)
+_OTHERS_ZH = (
+    "[妈爸哥弟姐妹爷奶姑舅叔姨]|儿子|女儿|孩子|老婆|老公|丈夫|妻子|女友|男友|女朋友|男朋友|朋友|同事|邻居"
+    "|室友|老板|领导|父母|家人"
+)
+RELATIVES = re.compile(rf"\b(?:{_OTHERS}|cat|dog)s?\b|{_OTHERS_ZH}", re.IGNORECASE)
+
+_SUBJECT = re.compile(
+    r"\b(?P<me>i|we|(?:the )?user)\b"
+    rf"|\b(?:he|she|they|you|people|every(?:one|body)|some(?:one|body)|(?:{_OTHERS})s?)\b"
+    rf"|(?P<me_zh>我(?!(?:们)?的?(?:{_OTHERS_ZH}))|(?:和|跟|带着?)我|咱|用户|本人)"
+    rf"|(?:{_OTHERS_ZH})|[他她它你您]们?|人家|大家|别人|有人",
+    re.IGNORECASE,
+)
+# "my sister and I", "我和老婆": the person is one of those who are spoken of.
+_WITH_ME = re.compile(
+    rf"\band i\b|我[和跟与](?:我?的?)(?:{_OTHERS_ZH})|(?:{_OTHERS_ZH})[和跟与]我", re.IGNORECASE
+)
+_FILLER = re.compile(
+    r"\b(?:finally|just|recently|actually|officially|so|well|news|good|great|update|oh|yes|and|but|now|also|have|has"
+    r"|been|ok|okay|by the way|btw|as of \w+|today|yesterday)\b|[\W\d_]",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"\b[A-Z][a-z]")
+
+
+def _is_own(before: str) -> bool:
+    """Whether what follows these words of a sentence is said of the person."""
+    if _WITH_ME.search(before):
+        return True
+    subjects = list(_SUBJECT.finditer(before))
+    if subjects:
+        return bool(subjects[-1]["me"] or subjects[-1]["me_zh"])
+    # "Quit coffee in May": nobody is named.
+    return not _FILLER.sub("", before) or not re.search(r"[A-Za-z]", before)
+
+
+def is_of_another(sentence: str) -> bool:
+    """Whether a sentence speaks of somebody else and not of the person."""
+    return not _is_own(sentence) and _SUBJECT.search(sentence) is not None
+
+
+_UNREAL = re.compile(
+    r"\b(?:if|whether|suppose|imagine|would|could|might|maybe|perhaps|wish|hop(?:e|ing)|almost|nearly|unless|let['’]?s"
+    r"|thinking (?:of|about)|think(?:ing)? i|considering|tempted|plan(?:ning)? to"
+    r"|(?:going|want|wants|need|like|love|try|trying|about|have|supposed) to|gonna|wanna|should|must"
+    r"|ought|will|never|dream(?:t|ed)?|pretend|['’](?:ll|d)|until"
+    r"|n['’]t|not|cannot)\b"
+    r"|n['’]t\b|['’](?:ll|d)\b"
+    r"|如果|要是|假如|假设|万一|可能|也许|或许|想|打算|准备|考虑|希望|应该|要不|会不会|本来要|差点|没有?|还没|从不|从没",
+    re.IGNORECASE,
+)
+
+
+def _is_real(before: str) -> bool:
+    """Whether what follows these words is said to be so: no wish, no condition, no denial."""
+    return _UNREAL.search(before) is None
+
+
+# --- what an earlier statement looks like ---------------------------------------------------------
+
+HABIT = re.compile(
+    r"\b(?:i|we|my|our|user)\b.*\b(?:(?:dis)?likes?|loves?|loved|enjoy(?:s|ing|ed)?|prefer(?:s|red)?|fan"
+    r"|favou?rites?|into|keen|hates?|stand|always|usually|often|every|never|takes?|orders?|drink(?:s|ing)?"
+    r"|eat(?:s|ing)?|drives?|driving|go(?:es|ing)? to|train(?:s|ing)?|practi[sc](?:es?|ing)|allergic"
+    r"|vegetarian|vegan|uses?|using|plays?|playing|wears?|smokes?|smoking|works?|working|writes?|writing|lives?|living"
+    r"|stud(?:y|ies|ying)|learn(?:s|ing)?|rents?|runs?|running|subscribe[sd]?|own|member"
+    r"|soft spot|interest(?:ed|ing)|appreciate|lean|adore)\b"
+    r"|[爱喜][吃喝玩看用欢]|最爱|爱好|偏[好爱]|习惯|总是|每[天周晚早次]|经常|常常|一直|讨厌|离不开|过敏"
+    r"|我[^，。；]{0,4}[用吃喝住开学养抽]|用户[^，。；]{0,4}[用吃喝住开学养抽]",
+    re.IGNORECASE | re.DOTALL,
+)
+LIKING = re.compile(
+    r"\b(?:i|we|user)\b[^,;]*\b(?<!n['’]t )(?<!not )"
+    r"(?:likes?|loves?|enjoys?|prefers?|adores?|fan of|keen on|into|drinks?|eats?)\b"
+    r"|(?<!不)(?:喜欢|爱[吃喝看玩]|最爱|每天[吃喝看玩])",
+    re.IGNORECASE | re.DOTALL,
+)
+DISLIKING = re.compile(
+    r"\b(?:hates?|dislikes?|(?:don['’]t|do not|doesn['’]t|never) (?:like|eat|drink|enjoy)"
+    r"|can['’]?no?t stand|allergic)\b"
+    r"|不(?:喜欢|爱|吃|喝)|讨厌|受不了|过敏",
+    re.IGNORECASE,
+)
+PLAN = re.compile(
+    r"\b(?:(?:need|have|got|want|going|hop(?:e|ing)|mean|supposed) to|plan(?:s|ned|ning)?|remind(?:er)?"
+    r"|should|must|gonna|to-?dos?|appointment|booked|scheduled)\b"
+    r"|要|打算|计划|准备|想|记得|待办|提醒|预约|安排",
+    re.IGNORECASE,
+)
+PLACE = re.compile(
+    r"\b(?:work(?:s|ing)?|job|employed|live[sd]?|living|stud(?:y|ying)|based|rent|member|team)\b"
+    r"|住|上班|工作|任职|读书|上学",
+    re.IGNORECASE,
+)
+_DAY = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july"
+    r"|aug(?:ust)?|sept(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|tomorrow|tonight|weekend"
+    r"|spring|summer|autumn|winter|next (?:week|month|year)|\d{4}-\d\d(?:-\d\d)?|mornings?|afternoons?"
+    r"|evenings?|noon|midnight)\b"
+    r"|(?:周|星期|礼拜)[一二三四五六日末天]|明[天晚早年]|后天|下个?[周月]|上午|下午|晚上|早上|中午|月底|月初"
+    r"|[0-9一二三四五六七八九十]+[月日号]|[春夏秋冬]天",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty"
+    r"|fifty|hundred|thousand)\b"
+    r"|[一二三四五六七八九十两百千万]",
+    re.IGNORECASE,
+)
+
+
+def kinds_of_value(text: str) -> frozenset[str]:
+    """What kinds of value a text names: a day, a number."""
+    return frozenset(kind for kind, sign in (("day", _DAY), ("number", _NUMBER)) if sign.search(text))
+
+
+# --- what is over ---------------------------------------------------------------------------------
+
+_CLAUSE = r"(?P<old>[^,.;:!?，。；：！？\n]+?)"
+_END = (
+    r"(?=[,.;:!?，。；：！？\n]|\s+(?:but|and|so|because|since|after|when|while|now|on|in|at|for good"
+    r"|any ?more|these days|this|last|though|although|as|a (?:week|month|year) ago)\b|$)"
+)
+_STOP = r"(?=\s*(?:[,.;:!?]|$|\b(?:any ?more|at all|now|but|these days|because)\b))"
+_START_ZH = r"(?:^|[，。；,;])"
+_END_ZH = r"(?=了|[,.;!?，。；！？\n]|$)"
+_STOP_ZH = r"(?=[,.;!?，。；！？\n]|了?$)"
+
+_OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
+    (
+        _Sign.of(
+            "used to",
+            rf"(?<!'m )(?<!am )(?<!re )(?<!get )(?<!got )(?<!getting )\bCUE {_CLAUSE}{_END}",
+        ),
+        HABIT,
+    ),
+    (_Sign.of("no longer", rf"\bCUE {_CLAUSE}{_END}"), HABIT),
+    (
+        _Sign.of("anymore|any more|any longer", rf"(?:\bnot?|n['’]t|\bnever) {_CLAUSE},? CUE\b"),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "quit|stopped|give up|gave up|given up|giving up|dropped|ditched|abandoned|sold|swapped|done with"
+            "|finished with|goodbye to|moved on from|grown out of|switched away from|allergic to|shift from"
+            "|cut out|off the|unsubscribed from|cancelled my|canceled my",
+            rf"\bCUE (?!by\b|at\b|in\b|off\b|to\b|for\b){_CLAUSE}{_END}",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "left|quit|moved away from|moved out of|fired from|resigned from", rf"\bCUE {_CLAUSE}{_END}"
+        ),
+        PLACE,
+    ),
+    (
+        _Sign.of(
+            "switched|changed|moved",
+            rf"\bCUE (?:\w+ )?from {_CLAUSE} (?:over )?to\b",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "finished|completed|done|wrapped up|ticked off|taken care of|canceled|cancelled|called off",
+            rf"\bCUE {_CLAUSE}{_END}",
+        ),
+        PLAN,
+    ),
+    (
+        _Sign.of(
+            "戒掉|戒|忌口|忌|不再|别再|再也不|放弃|停掉|停用|告别|卖掉|受不了",
+            rf"CUE{_CLAUSE}{_END_ZH}",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "不",
+            rf"CUE(?:能|想|爱|敢|可以|常)?(?:喜欢|[吃喝用玩看去抽碰打学做养练跑骑开穿住加放]){_CLAUSE}了",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "以前|过去|原来|曾经",
+            rf"CUE(?:很|最|都|总是?|常|一直)?(?:爱|喜欢|是|用|吃|喝|在)?{_CLAUSE}"
+            r"[，,]?(?=但|可|不过|现在|最近|如今|后来)",
+        ),
+        HABIT,
+    ),
+    (_Sign.of("换成|改成|换到|改用|转到|跳槽到", rf"从{_CLAUSE}CUE"), HABIT),
+    (
+        _Sign.of(
+            "不",
+            rf"{_START_ZH}{_CLAUSE}(?:已经|也|都)?CUE再?[吃喝用玩看去抽打学做养练跑骑开穿住]了",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of("戒|停|卖|退|扔", rf"{_START_ZH}{_CLAUSE}(?:已经|都|也)?CUE[了掉]"),
+        HABIT,
+    ),
+    (_Sign.of("做完|完成|搞定|办完|取消|处理完", rf"CUE了{_CLAUSE}{_END_ZH}"), PLAN),
+    (
+        _Sign.of(
+            "做完|完成|搞定|办完|取消",
+            rf"{_START_ZH}{_CLAUSE}(?:(?:已经|都|被)CUE了?|CUE了)(?=[,.;!?，。；！？\n]|$)",
+        ),
+        PLAN,
+    ),
+)
+"""What a later statement of the person's own doing says is over, and what an earlier one looks like."""
+
+_THINGS_OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
+    (
+        _Sign.of(
+            "is gone|is out|is history|is no more|are gone|are out|are history",
+            r"(?:^|[,.;:!?] )(?:my |the )?(?P<old>\w+(?: \w+)?) CUE\b",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "cancelled|canceled|called off",
+            r"(?:^|\b(?:the|my|our|that)\s)(?P<old>\w+(?: \w+){0,3}?)"
+            r" (?:was|is|has been|got|were|are) (?:just )?CUE\b",
+        ),
+        PLAN,
+    ),
+)
+"""The same where the thing itself is the subject; the first kind needs news beside it."""
+
+_TURNED: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
+    (
+        _Sign.of(
+            "don't|don’t|do not|can't stand|can’t stand|hate|dislike|doesn't|doesn’t",
+            r"(?:\b(?:i|we|user) (?:really |just |now |actually |absolutely )*"
+            r"(?:(?:do(?:es)?n['’]t|do not) (?:really |even )?(?:like|enjoy|drink|eat|love)"
+            r"|can['’]t stand|hates?|dislikes?)) "
+            rf"{_CLAUSE}{_STOP}",
+        ),
+        LIKING,
+    ),
+    (
+        _Sign.of(
+            "like|love|enjoy|eat|drink",
+            r"\b(?:i|we|user) (?:now |actually |do |really |have come to )+"
+            rf"(?:likes?|loves?|enjoys?|eat|drink) {_CLAUSE}"
+            r"(?=\s*(?:[,.;:!?]|$|\b(?:again|now|after all|these days)\b))",
+        ),
+        DISLIKING,
+    ),
+    (
+        _Sign.of(
+            "不喜欢|讨厌|不爱|不吃|不喝",
+            rf"(?:我|用户)(?:现在|其实|真的|最近|很|已经)*CUE(?P<old>[^，。；,;!?！？]{{1,8}}?){_STOP_ZH}",
+        ),
+        LIKING,
+    ),
+    (
+        _Sign.of(
+            "喜欢|爱上|吃|喝",
+            r"(?:我|用户)(?:现在|又|开始|反而|已经)+(?:喜欢|爱)?CUE"
+            rf"(?P<old>[^，。；,;!?！？]{{1,8}}?){_STOP_ZH}",
+        ),
+        DISLIKING,
+    ),
+)
+"""A liking that has turned: exactly the same thing, said of the person."""
+
+_OR = "instead of|rather than|over|to"
+_RATHER = _Sign.of(
+    _OR,
+    r"\b(?P<is_preference>prefers?|preferring)\b (?P<new>[^,.;:!?\n]+?) CUE (?P<old>[^,.;:!?\n]+?)" + _END,
+)
+_INSTEAD = _Sign.of("instead of|rather than", rf"\bCUE {_CLAUSE}{_END}")
+
+NEWS = re.compile(
+    r"\b(?:now|new|these days|nowadays|from now on|currently|changed|lately)\b"
+    r"|现在|如今|目前|换|新|改|以后|最近",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now|these days|nowadays|from now on|changed my mind)\b|现在|如今|改主意|以后",
+    re.IGNORECASE,
+)
+ALSO = re.compile(r"\b(?:also|too|as well|another|second|besides|both)\b|也|还有|另外|第二", re.IGNORECASE)
+
+_EMPTY = frozenset(
+    terms(
+        "really like liked love loved enjoy enjoying enjoyed dislike disliked hate prefer into fan crazy keen"
+        " big huge idea think thought say said favorite favourite lot much quite just actually thing work use"
+        " go have been want do find stuff bit kind always pretty very all about now still my our update make"
+        " play watch read write visit live take get feel listen start try be buy eat drink see giving"
+        " having change mind being user yesterday today 今天 昨天 现在 目前 最近"
+    )
+)
+"""Terms that do not say what is given up."""
+
+_LEADING_ZH = re.compile(
+    r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|用户|每天|早上|晚上)+"
+    r"|(?:的|掉|了|过)+$"
+)
+_TASTES = "辣糖烟酒茶肉奶盐油甜鱼蛋虾醋葱蒜咸米面"
+_ALWAYS = re.compile(
+    r"\b(?:now|these days|nowadays|from now on|always|every|usually)\b|现在|如今|以后", re.IGNORECASE
+)
+_POINTS_BACK = re.compile(r"\b(?:it|them|that|this|one)$", re.IGNORECASE)
+
+
+def _named(clause: str) -> frozenset[str]:
+    return frozenset([term for term in query_terms(clause) if term not in _EMPTY][:FEW_TERMS])
+
+
+def _over(sentence: str, folded: str) -> Iterator[Over]:
+    for sign, looks in _OVER:
+        for match in sign.matches(sentence, folded):
+            # A Chinese clause holds its subject: "我妈咖啡已经戒了".
+            before = sentence[: match.start() if match.group().isascii() else match.end()]
+            if _is_own(before) and _is_real(sentence[: match.start()]):
+                yield from _ended(match["old"], looks)
+    for sign, looks in _THINGS_OVER:
+        for match in sign.matches(sentence, folded):
+            is_told = looks is PLAN or _SAYS_I.search(sentence, match.end()) is not None
+            if is_told and _is_real(sentence[: match.start()]):
+                yield from _ended(match["old"], looks)
+    yield from _turned(sentence, folded)
+    yield from _instead(sentence, folded)
+
+
+_SAYS_I = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
+
+
+def _turned(sentence: str, folded: str) -> Iterator[Over]:
+    for sign, earlier in _TURNED:
+        for match in sign.matches(sentence, folded):
+            if _is_real(sentence[: match.start()]):
+                the_same = rf"(?:{earlier.pattern})[^,.;，。；]*{re.escape(match['old'].strip())}"
+                yield from _ended(match["old"], re.compile(the_same, earlier.flags))
+
+
+def _instead(sentence: str, folded: str) -> Iterator[Over]:
+    for match in _RATHER.matches(sentence, folded):
+        if _is_meant(sentence, match):
+            # The other way round: what comes second now came first.
+            swapped = rf"\bprefer\w* [^,.;:!?\n]*{re.escape(match['old'].strip())}\b[^,.;:!?\n]* (?:{_OR})\b"
+            yield from _ended(match["old"], re.compile(swapped, re.IGNORECASE))
+    if _ALWAYS.search(sentence):
+        for match in _INSTEAD.matches(sentence, folded):
+            if _is_meant(sentence, match):
+                yield from _ended(match["old"], HABIT)
+
+
+def _is_meant(sentence: str, match: re.Match[str]) -> bool:
+    return _is_own(sentence[: match.start()]) and _is_real(sentence[: match.start()])
+
+
+def _ended(old: str, looks: re.Pattern[str]) -> Iterator[Over]:
+    clause = _LEADING_ZH.sub("", old.strip())
+    named = _named(clause)
+    # Of single characters only what one eats or drinks says what it is.
+    is_vague = len(clause) == 1 and clause not in _TASTES
+    if named and not is_vague and not _POINTS_BACK.search(clause):
+        yield Over(named, clause, looks)
+
+
+def _news(sentence: str) -> Iterator[Over]:
+    """What a sentence says is so now: an earlier one that names the same speaks of the same."""
+    if _NOW.search(sentence) and HABIT.search(sentence) and not ALSO.search(sentence):
+        clause = NEWS.sub(" ", sentence)
+        named = _named(clause)
+        if len(named) > 1 and _is_own(sentence) and _is_real(sentence):
+            yield Over(named, clause, HABIT)
+
+
+# --- what has another value -----------------------------------------------------------------------
+
+_CHANGED: tuple[_Sign, ...] = (
+    _Sign.of(
+        "moved|changed|postponed|rescheduled|pushed|brought forward|delayed|cut|raised|reduced|increased"
+        "|lowered|extended|switched|updated|revised|shortened|bumped|went up|went down|put off",
+        r"\bCUE\b(?P<what>[^.;!?\n]*?)\b(?:to|until|till|by)\b",
+    ),
+    _Sign.of(
+        "new plan|new date|new time|new budget|new price|new deadline|new number|new rate|new limit"
+        "|new schedule|new target|change of plan",
+        r"\bCUE\b(?P<what>)",
+    ),
+    _Sign.of("now", r"\b(?:is|are|starts?|takes place|costs?|leaves?|begins?|happens?) CUE\b(?P<what>)"),
+    _Sign.of(
+        "actually|correction|update",
+        r"^(?:no, |sorry, |oh, )?CUE\b[,:]?(?P<what> (?:the|my|our) [^.;!?\n]*?"
+        r"\b(?:is|are|starts?|costs?))\b",
+    ),
+    _Sign.of(
+        "改到|改成|改为|改在|改期|推迟|提前到|提前至|延期|延到|延后|调到|调整到|调整为|调成|换成|换到"
+        "|涨到|降到|升到|减到|变成|现在是|现在定在|定到",
+        r"CUE(?P<what>)",
+    ),
+    _Sign.of("其实|更正|纠正一下|更新一下", r"^CUE[，,：:]?(?P<what>[^，。；！？]*?[是在])"),
+)
+"""A plan or a figure that has another value now."""
+
+
+def _changed(sentence: str, folded: str) -> Iterator[Changed]:
+    """What a sentence that tells a new value is about: its terms up to the value."""
+    for match in (match for sign in _CHANGED for match in sign.matches(sentence, folded)):
+        value = min(
+            (found.start() for sign in (_DAY, _NUMBER) if (found := sign.search(sentence, match.end()))),
+            default=None,
+        )
+        before = re.split("[,:，：]", sentence[: match.start()])[-1]
+        if value is None or _UNREAL_VALUE.search(before):
+            continue
+        clause = _without_values(f"{before} {match['what'] or sentence[match.end() : value]}")
+        named = _named(clause)
+        if named:
+            yield Changed(named, clause, kinds_of_value(sentence[match.end() :]), whose(sentence))
+
+
+def named_terms(sentence: str) -> frozenset[str]:
+    """The terms of a sentence that say what it is about, its values left out."""
+    return frozenset(query_terms(_without_values(sentence))) - _EMPTY
+
+
+_UNREAL_VALUE = re.compile(
+    r"\b(?:if|would|could|might|maybe|perhaps|wish|should|want to|not|asked|suggested|can we|let['’]?s)\b"
+    r"|n['’]t\b|如果|要是|可能|希望|想|没",
+    re.IGNORECASE,
+)
+
+
+def _without_values(text: str) -> str:
+    return _NUMBER.sub(" ", _DAY.sub(" ", text))
+
+
+def whose(sentence: str) -> frozenset[str]:
+    """The relatives and other people that a sentence names: their plans are not the person's."""
+    return frozenset(match.group().casefold() for match in RELATIVES.finditer(sentence))
+
+
+# --- what a person has one of ---------------------------------------------------------------------
+
+# Where one's relatives and friends live or work is another matter.
+_SELF_ZH = "[^，。；妈爸哥弟姐妹朋友同邻儿女奶爷]{0,6}?"
+_I = r"(?:\b(?:i|we|(?:the )?user)(?:['’]m| am|['’]ve| have|['’]re| are| has| is)?)"
+_JUST = r"(?: (?:now|just|currently|recently|finally|both|actually|officially))*"
+
+_SLOTS: tuple[tuple[str, _Sign], ...] = (
+    (
+        "home",
+        _Sign.of(
+            "live|living|moved|relocated",
+            rf"{_I}{_JUST} (?:CUE|lives)(?: (?:back|house|out|over|away|here))? (?:in|at|to|on|into)\b",
+        ),
+    ),
+    (
+        "home",
+        _Sign.of(
+            "address",
+            r"\b(?:my|our|user['’]s) (?:new |current |home |postal )*CUE (?:is|has changed)\b"
+            r"|^(?:home )?CUE: ",
+        ),
+    ),
+    ("home", _Sign.of("住在|住到|搬到|搬去|搬进|搬家到|搬回", rf"(?:我们?|用户){_SELF_ZH}CUE")),
+    ("home", _Sign.of("地址|住址|新家在", r"(?:我家?|用户)?的?新?CUE(?:现在)?(?:是|改|换|变|在|：|:)")),
+    (
+        "work",
+        _Sign.of(
+            "work|working|started|begun|job",
+            rf"{_I}(?: been)?{_JUST} (?:started |begun )?(?:works?|working) (?:at|for|as an?)\b"
+            rf"|{_I}{_JUST} (?:started|begun) (?:at|as an?)\b"
+            r"|\bmy (?:new |current )*job is (?:now )?(?:at|as|with)\b",
+        ),
+    ),
+    (
+        "work",
+        _Sign.of(
+            "工作|上班|任职|公司做|公司当|医院做|医院当|学校教|银行做",
+            rf"(?:我|用户){_SELF_ZH}在(?!考虑|想|找|努力|忙)[^，。；]{{1,14}}CUE",
+        ),
+    ),
+    ("work", _Sign.of("入职|跳槽到", rf"(?:我|用户){_SELF_ZH}CUE")),
+    (
+        "phone",
+        _Sign.of(
+            "phone|mobile|number",
+            r"\b(?:my|user['’]s) (?:new |current )*(?:(?:tele|cell)?phone|mobile|new number)(?: number)?"
+            r"(?: is| has changed to)?(?: now)?[: ]+[+(]?\d|^(?:tele)?phone(?: number)?: [+(]?\d",
+        ),
+    ),
+    (
+        "phone",
+        _Sign.of(
+            "手机|电话",
+            r"(?:我的?|新|用户的?)+CUE号?码?(?:现在)?(?:是|改成|换成|改为|：|:) ?\+?\d",
+        ),
+    ),
+    (
+        "email",
+        _Sign.of(
+            "mail",
+            r"\b(?:my|user['’]s) (?:new |current )*e-?mail(?: address)? (?:is|has changed)\b"
+            r"|^e-?mail(?: address)?: \S+@",
+        ),
+    ),
+    ("email", _Sign.of("邮箱", r"(?:我|用户)的?新?CUE(?:地址)?(?:现在)?(?:是|改|换)")),
+    (
+        "age",
+        _Sign.of("i'm|i am|i’m|turned", rf"{_I}{_JUST} (?:turned )?\d{{1,2}}(?: years old)?(?= now|[,.!]|$)"),
+    ),
+    ("age", _Sign.of("岁", r"(?:我|用户)(?:今年|现在|已经|刚满|满)?\d{1,2}CUE")),
+    (
+        "partner",
+        _Sign.of(
+            "wife|husband|partner|girlfriend|boyfriend|fianc",
+            r"\bmy (?:new |current )*(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?)"
+            r"(?:['’]s name)? is (?:now )?(?:called |named )?(?-i:[A-Z])\w+(?=[,.!]|$)",
+        ),
+    ),
+    ("called", _Sign.of("call me|go by", r"\b(?:please |just )?CUE (?:as )?(?-i:[A-Z])\w+")),
+    ("called", _Sign.of("叫我|称呼我", r"(?<!别)(?<!不要)CUE[^，。的]{1,6}(?=[，。吧就]|$)")),
+)
+"""Of these a person has one at a time: what is stated later holds."""
+
+_OWN = (
+    _Sign.of(
+        "my |user's |user’s ",
+        r"\b(?:my|user['’]s) (?:new |current |all-time )*(?P<what>[a-z-]+(?: [a-z-]+){0,2}?)"
+        r" (?:is|are|has changed to|was changed to)\b",
+    ),
+    _Sign.of("favou?rite", r"^(?P<what>favou?rite [a-z]+): "),
+    _Sign.of(
+        "是|改成|换成|变成",
+        r"(?:我|我的|现在|现在的|新|用户的?)(?:现在)?"
+        r"(?P<what>[^，。；：！？的是我]{1,6}(?:的[^，。；：！？的是]{1,4})?)CUE",
+    ),
+)
+_ALWAYS_ONE = re.compile(
+    r"\b(?:number|name|favou?rite|dentist|doctor|gp|landlord|boss|manager|teacher|therapist|salary|rent"
+    r"|password|pin|bank|gym|size|major|username|nickname|birthday|blood type|locker|job title|pronouns)\b"
+    r"|最喜欢|最爱|牙医|医生|老板|经理|房东|老师|工资|月薪|房租|密码|专业|号|名字|昵称|车牌",
+    re.IGNORECASE,
+)
+"""Of these a person has one; of what else is "mine" only if the later statement says that it is new."""
+_SPELLING = (("favorite", "favourite"), ("color", "colour"))
+
+
+def _slots(sentence: str, folded: str) -> Iterator[str]:
+    named = [
+        name
+        for name, sign in _SLOTS
+        for match in sign.matches(sentence, folded)
+        if _is_real(sentence[: match.start()])
+    ]
+    yield from named
+    is_news = NEWS.search(sentence) is not None
+    # "My new number is …" fills the slot of that name, not another one called "new number".
+    for what in () if named else _own(sentence, folded):
+        if is_news or _ALWAYS_ONE.search(what):
+            yield what
+
+
+def _own(sentence: str, folded: str) -> Iterator[str]:
+    """What a sentence says of the person's own things, whether it is news or not."""
+    for match in (match for sign in _OWN for match in sign.matches(sentence, folded)):
+        if not RELATIVES.search(match["what"]) and _is_real(sentence[: match.start()]):
+            what = match["what"].casefold().lstrip("新")
+            for american, british in _SPELLING:
+                what = what.replace(american, british)
+            yield f"my {what}"
+
+
+# --- all together ---------------------------------------------------------------------------------
+
+_CUES = tuple(
+    dict.fromkeys(cue for table in (_OVER, _THINGS_OVER, _TURNED) for sign, _ in table for cue in sign.cues)
+) + tuple(
+    dict.fromkeys(
+        cue for sign in (*_CHANGED, *(sign for _, sign in _SLOTS), *_OWN, _INSTEAD) for cue in sign.cues
+    )
+)
+
+
+@lru_cache(maxsize=8192)
+def said(text: str) -> Said:
+    """What a text of the person tells; nothing where it only talks."""
+    if len(text) > LONGEST_CHARS:
+        return Said()
+    whole = text.casefold()
+    if not any(cue in whole for cue in _CUES):
+        return Said()
+    over: list[Over] = []
+    changed: list[Changed] = []
+    fills: set[str] = set()
+    own: set[str] = set()
+    for sentence in sentences(text):
+        folded = sentence.text.casefold()
+        over += (*_over(sentence.text, folded), *_news(sentence.text))
+        changed += _changed(sentence.text, folded)
+        fills.update(_slots(sentence.text, folded))
+        own.update(_own(sentence.text, folded))
+    return Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))
