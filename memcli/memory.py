@@ -203,7 +203,7 @@ class Memory:
         if dry_run:
             store = self.read()
             plan = _plan_remember(asked, store, now=now)
-            changes = renewal.renewed(plan, store, self._read_side(), now=now)
+            changes = renewal.renewed(plan, store, self.read_side(), now=now)
             return _remembered(changes, redacted, pending=0)
         with self.write() as (store, side):
             plan = _plan_remember(asked, store, now=now)

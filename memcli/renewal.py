@@ -34,6 +34,9 @@ _A_SEARCH = 30
 AS_EXPORTED = "as exported"
 """Why of what comes from the program's own export: its pointers come with it and are left alone."""
 
+_EVERY = ""
+"""Among the ids not looked at: a store of an earlier version, of which nothing was."""
+
 NOTHING: Mapping[str, Record] = {}
 
 Keep = Callable[[LanceStore, Side, Sequence[Change]], None]
@@ -255,7 +258,10 @@ def catch_up(stores: Stores, keep: Keep, *, now: Millis, until: float) -> int:
     while True:
         with stores.write() as (store, side):
             ids = side.unseen(AT_ONCE)
-            if ids:
+            if _EVERY in ids:
+                side.note_unseen(record.id for record in store.statements(now=now))
+                side.note_seen([_EVERY], telling=())
+            elif ids:
                 added = store.get(ids, now=now)
                 keep(store, side, changes_for(store, side, added, now=now))
                 # After the pointers are stored: stopped before this, the same is found again.

@@ -78,6 +78,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE unseen (id TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE telling (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    INSERT INTO unseen SELECT '' FROM meta WHERE key = 'memories'
     """,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
@@ -98,6 +99,8 @@ _OF_THE_USER = (
     "events",
     "recalled",
     "journal",
+    "unseen",
+    "telling",
 )
 # Variables in one SQL statement; SQLite's own limit is higher on every build since 3.32.
 _AT_ONCE = 900
@@ -422,7 +425,7 @@ class Side:
             db.executemany("INSERT OR IGNORE INTO unseen VALUES (?)", [(id_,) for id_ in ids])
 
     def unseen(self, limit: int) -> list[str]:
-        """Some of what was not looked at yet."""
+        """Some of what was not looked at yet; "" stands for every memory of an older store."""
         with self._translated():
             return [row[0] for row in self._db.execute("SELECT id FROM unseen LIMIT ?", (limit,))]
 
