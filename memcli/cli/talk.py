@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memcli.chat import WARM_RECALL_S, Chat, Manner
-from memcli.cli.chat import name_host, open_chat, show_answer, show_why
+from memcli.cli.chat import forgets, name_host, open_chat, show_answer, show_why
 from memcli.cli.forget import carry_out
 from memcli.cli.models import pick_model
 from memcli.cli.output import report_error
@@ -84,6 +84,8 @@ class Talk:
             command = _COMMAND.fullmatch(said)
             if command:
                 self._obey(command[1], (command[2] or "").strip())
+            elif said and forgets(self.run, said):
+                self.chat.last = None
             elif said:
                 self.answer(said)
         except EOFError:
