@@ -31,7 +31,7 @@ from memcli.selection import chosen_by, to_filters
 from memcli.store import events, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
-from memcli.store.side import Recalls, Side
+from memcli.store.side import Side
 from memcli.store.where import holds_any, one_of
 from memcli.tasks import Tasks, value_of
 from memcli.times import Span, local_zone
@@ -324,11 +324,15 @@ class Memory:
         """Queue the note on a recall that began when the store was of this generation."""
 
         def note() -> None:
-            if self._side_path.exists():
-                with closing(Side(self._side_path, writable=True)) as side:
-                    # An erase has gone by since: nothing may bring an erased id back.
-                    known = ids if side.generation() == generation else ()
-                    side.note_recall(known, hits=len(ids), at=self.clock(), took_ms=took_ms, tokens=tokens)
+            if not self._side_path.exists():
+                return
+            with self.write_side() as side:
+                # An erase has gone by since: nothing may bring an erased id back.
+                known = ids if side.generation() == generation else ()
+                with side.change() as db:
+                    events.note_recall(
+                        db, known, hits=len(ids), at=self.clock(), took_ms=took_ms, tokens=tokens
+                    )
 
         self._later.append(note)
 
@@ -511,8 +515,7 @@ class Memory:
         """One memory with what it replaced and what replaced it. Raises NothingMatchedError, UsageError."""
         store, now = self.read(), self.clock()
         record = store.resolve(prefix, now=now)
-        side = self.read_side()
-        count, last = side.recalled(record.id) if side else (0, None)
+        count, last = self._recalled(record.id)
         derived = store.scan(Filters(with_hidden=True), now=now, extra=holds_any("derived_from", [record.id]))
         return Shown(
             record=record,
@@ -521,6 +524,13 @@ class Memory:
             recalled_count=count,
             recalled_last=last,
         )
+
+    def _recalled(self, id_: str) -> tuple[int, Millis | None]:
+        side = self.read_side()
+        if side is None:
+            return 0, None
+        with side.snapshot() as db:
+            return events.recalled(db, id_)
 
     def edit(
         self, prefix: str, draft: Draft, *, allow_sensitive: bool = False, dry_run: bool = False
@@ -702,8 +712,10 @@ class Memory:
         """The state of scripts of many steps."""
         return Tasks(self, self.clock)
 
-    def finish_task(self, name: str, *, keep: Sequence[str] = ()) -> Sequence[Record]:
-        """Make memories of some values of a task, and take the task out of every byte on disk.
+    def finish_task(
+        self, name: str, *, keep: Sequence[str] = (), project: str | None = None
+    ) -> Sequence[Record]:
+        """Make memories of some values of a task, with this label, and take it out of every byte on disk.
 
         Stopped in between, the task is still there, and finishing it again stores nothing twice.
 
@@ -718,7 +730,7 @@ class Memory:
                 raise UsageError(f"the value of {key!r} is empty", "leave it out of --keep")
         kept: list[Record] = []
         for key, value in values.items():
-            done = self.remember(Draft(text=value, source=f"task:{name}", source_id=key))
+            done = self.remember(Draft(value, source=f"task:{name}", source_id=key, project=project))
             kept += [change.record for change in done.plan if change.action != "supersede"]
         self.tasks.drop(name)
         return kept
@@ -755,7 +767,7 @@ class Memory:
                 "state": _embedder_state(store),
             },
             "activity": {"by_day": stats.by_day(rows)},
-            "recall": asdict(side.recalls() if side else Recalls()),
+            "recall": asdict(beside.recalls),
             "feedback": beside.feedback,
             "last_backup": None,
         }

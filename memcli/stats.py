@@ -35,22 +35,24 @@ def sessions(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What the side store counts: chats, what waits, what people thought of answers."""
+    """What the side store counts: chats, what waits, what the person thought of answers, recalls."""
 
     sessions: Sequence[str]
     turns: int
     pending: Mapping[str, int]
     feedback: Mapping[str, Any]
+    recalls: events.Recalls
 
 
 def beside(side: Side | None) -> Beside:
     """The figures of what is kept beside the memories."""
     if side is None:
-        return Beside((), 0, {"extraction": 0, "review": 0}, {"good": 0, "bad": 0, "by_arm": {}})
+        nothing = {"good": 0, "bad": 0, "by_arm": {}}
+        return Beside((), 0, {"extraction": 0, "review": 0}, nothing, events.Recalls())
     with side.snapshot() as db:
         ids, turns = talks.counts(db)
         pending = {"extraction": queue.waiting(db), "review": queue.proposed(db)}
-        return Beside(ids, turns, pending, events.feedback(db))
+        return Beside(ids, turns, pending, events.feedback(db), events.recalls(db))
 
 
 def by_day(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -185,10 +185,11 @@ def test_answers_and_verdicts_are_counted_with_and_without_memory(memory: Memory
     turns = [memory.save_turn(session, "assistant", f"answer {number}") for number in range(4)]
     for turn, took_ms in zip(turns[:3], took, strict=False):
         memory.note_answer(turn, arm="with_memory", took_ms=took_ms)
-    memory.note_answer(turns[3], arm="without_memory", took_ms=took[3])
     memory.note_feedback(turns[0], is_good=False)
     memory.note_feedback(turns[0], is_good=True)
+    # The person may be quicker than the note on the answer.
     memory.note_feedback(turns[3], is_good=False)
+    memory.note_answer(turns[3], arm="without_memory", took_ms=took[3])
     assert memory.stats()["feedback"] == {
         "good": 1,
         "bad": 1,

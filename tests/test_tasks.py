@@ -337,6 +337,13 @@ def test_a_task_that_is_done_leaves_no_byte_but_what_was_kept(memory: Memory, tm
     assert memory.tasks.all() == []
 
 
+def test_what_is_kept_gets_the_label_of_the_project(shared: Shared) -> None:
+    shared.here("task", "start", "job")
+    shared.here("task", "set", "job", "k", "The heron of Lindisfarne")
+    kept = shared.json("task", "done", "job", "--keep", "k", "--project", "birds")["kept"]
+    assert [memory["project"] for memory in kept] == ["birds"]
+
+
 def test_a_done_that_was_killed_half_way_may_be_said_again(memory: Memory) -> None:
     started(memory, k="The heron of Lindisfarne")
     memory.remember(Draft(text="The heron of Lindisfarne", source="task:job", source_id="k"))

@@ -208,7 +208,8 @@ def task_done(
     """
     if keys and not keep:
         raise UsageError("a task is ended alone", "to make memories of values, name their keys with --keep")
-    kept = run.memory.finish_task(name, keep=[*(keep or ()), *(keys or ())])
+    wanted = [*(keep or ()), *(keys or ())]
+    kept = run.memory.finish_task(name, keep=wanted, project=run.settings.project)
     if run.out.as_json:
         run.out.document({"name": name, "kept": [to_json(record) for record in kept]})
         return

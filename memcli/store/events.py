@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from memcli.types import Arm, Millis
@@ -11,9 +12,66 @@ from memcli.types import Arm, Millis
 _KEPT = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Recalls:
+    """How recall has done since events are kept; times in milliseconds."""
+
+    count: int = 0
+    hit_rate: float | None = None
+    p50_ms: int | None = None
+    p95_ms: int | None = None
+    injected_tokens: int = 0
+
+
+def note_recall(
+    db: sqlite3.Connection, ids: Sequence[str], *, hits: int, at: Millis, took_ms: int, tokens: int
+) -> None:
+    """What a recall gave: how many hits, and the ids to count. Called after the answer is out."""
+    db.execute(
+        "INSERT INTO events (at, kind, hits, took_ms, tokens) VALUES (?, 'recall', ?, ?, ?)",
+        (at, hits, took_ms, tokens),
+    )
+    db.executemany(
+        "INSERT INTO recalled VALUES (?, 1, ?) "
+        "ON CONFLICT (id) DO UPDATE SET count = count + 1, last = excluded.last",
+        [(id_, at) for id_ in ids],
+    )
+    # An erase may have gone by between the answer and this note.
+    db.execute("DELETE FROM recalled WHERE id IN (SELECT id FROM erasing)")
+    _trim(db)
+
+
+def recalled(db: sqlite3.Connection, id_: str) -> tuple[int, Millis | None]:
+    """How often a memory came back, and when last."""
+    row = db.execute("SELECT count, last FROM recalled WHERE id = ?", (id_,)).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, None)
+
+
+def recalls(db: sqlite3.Connection) -> Recalls:
+    """Figures over the recalls that are kept."""
+    rows = db.execute(
+        "SELECT took_ms, hits > 0, tokens FROM events WHERE kind = 'recall' ORDER BY took_ms"
+    ).fetchall()
+    if not rows:
+        return Recalls()
+    last = len(rows) - 1
+    return Recalls(
+        count=len(rows),
+        hit_rate=round(sum(row[1] for row in rows) / len(rows), 4),
+        p50_ms=rows[last // 2][0],
+        p95_ms=rows[int(last * 0.95)][0],
+        injected_tokens=sum(row[2] for row in rows),
+    )
+
+
+# --- answers of a chat ----------------------------------------------------------------------------
+
+
 def note_answer(db: sqlite3.Connection, turn: str, *, arm: Arm, at: Millis, took_ms: int) -> None:
     """An answer of a chat: the memory id of its turn, whether memories were put in, how long it took."""
     _note(db, "answer", turn, arm, at, took_ms)
+    # The person may have been quicker with a word on it.
+    db.execute("UPDATE events SET arm = ? WHERE turn = ? AND arm IS NULL", (arm, turn))
 
 
 def note_verdict(db: sqlite3.Connection, turn: str, *, is_good: bool, at: Millis) -> None:
@@ -30,10 +88,10 @@ def _note(db: sqlite3.Connection, kind: str, turn: str, arm: str | None, at: Mil
         "SELECT ?, ?, 0, ?, 0, ?, memory_id FROM turns WHERE memory_id = ?",
         (at, kind, took_ms, arm, turn),
     )
-    trim(db)
+    _trim(db)
 
 
-def trim(db: sqlite3.Connection) -> None:
+def _trim(db: sqlite3.Connection) -> None:
     """Keep only the newest."""
     db.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (_KEPT,))
 

@@ -58,11 +58,12 @@ def erase(
     ids = [record.id for record in records]
     key = store.state.key
     origins = {record.id: origin_of(record, key) for record in records} | store.origins(ids)
+    whole = _Needles(text.encode() for text in _whole_texts(records))
     side.begin_erase(
         ids,
         origins=[text for origin in origins.values() for text in hashes(origin)],
         at=at,
-        texts=list(_in_values(records)),
+        is_told=lambda value: bool(whole.found_in(value.encode())),
         everything=everything,
     )
     finish(store, side, now=at)
@@ -82,16 +83,15 @@ def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
         store.refresh()
 
 
-def _in_values(records: Iterable[Record]) -> Iterator[str]:
-    """What a task's value holds that holds one of these memories, as it is or inside JSON.
+def _whole_texts(records: Iterable[Record]) -> Iterator[str]:
+    """What these memories say, as it is and as it stands in JSON.
 
-    Only whole texts that are long enough not to stand somewhere by chance: a script that happens to
-    share a line with a memory goes on undisturbed.
+    The value of a task that holds a whole one goes too; a script that happens to share a line with a memory
+    goes on undisturbed.
     """
     for record in records:
         text = record.text.strip()
-        if len(text.encode()) >= _NEEDLE_BYTES:
-            yield from {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+        yield from {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
 
 
 def _replace_tables(store: LanceStore, side: Side, gone: frozenset[str], *, now: Millis) -> None:

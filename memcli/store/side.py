@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -123,19 +123,11 @@ class State:
     rebuild: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Recalls:
-    """How recall has done since events are kept; times in milliseconds."""
-
-    count: int = 0
-    hit_rate: float | None = None
-    p50_ms: int | None = None
-    p95_ms: int | None = None
-    injected_tokens: int = 0
-
-
 class Side:
-    """One open side store. Writing methods need the writers' lock, except `note_recall`."""
+    """One open side store.
+
+    What hangs together with the tables is written under the writers' lock; chats, tasks and events need none.
+    """
 
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
@@ -280,7 +272,7 @@ class Side:
         *,
         origins: Iterable[str],
         at: Millis,
-        texts: Sequence[str] = (),
+        is_told: Callable[[str], bool] | None = None,
         everything: bool = False,
     ) -> None:
         """From here on no reader shows `ids`, and no import brings back `origins`.
@@ -289,16 +281,16 @@ class Side:
             ids: the memories.
             origins: their keyed hashes.
             at: the clock.
-            texts: what they say: a task's value that one of these stands in goes too.
+            is_told: whether a text, the value of a task, holds what they say: such a value goes too.
             everything: nothing of the user stays, no session, task or event.
         """
         with self.change() as db:
             db.executemany("INSERT OR IGNORE INTO erasing VALUES (?)", [(id_,) for id_ in ids])
-            tasks.erase_values(db, texts)
             _delete_noted(db, ids)
-            if everything:
-                for table in _OF_THE_USER:
-                    db.execute(f"DELETE FROM {table}")
+            for table in _OF_THE_USER if everything else ():
+                db.execute(f"DELETE FROM {table}")
+            if is_told is not None:
+                tasks.erase_values(db, is_told)
             db.executemany(
                 "INSERT OR REPLACE INTO tombstones VALUES (?, ?)", [(origin, at) for origin in origins]
             )
@@ -465,47 +457,6 @@ class Side:
                 (entry - _JOURNAL_ENTRIES, at - _JOURNAL_DAYS * _DAY_MS),
             )
         return entry
-
-    # --- events: ids, times and counts, never words -----------------------------------------------
-
-    def note_recall(self, ids: Sequence[str], *, hits: int, at: Millis, took_ms: int, tokens: int) -> None:
-        """What a recall gave: how many hits, and the ids to count. Called after the answer is out."""
-        with self.change() as db:
-            db.execute(
-                "INSERT INTO events (at, kind, hits, took_ms, tokens) VALUES (?, 'recall', ?, ?, ?)",
-                (at, hits, took_ms, tokens),
-            )
-            db.executemany(
-                "INSERT INTO recalled VALUES (?, 1, ?) "
-                "ON CONFLICT (id) DO UPDATE SET count = count + 1, last = excluded.last",
-                [(id_, at) for id_ in ids],
-            )
-            # An erase may have gone by between the answer and this note.
-            db.execute("DELETE FROM recalled WHERE id IN (SELECT id FROM erasing)")
-            events.trim(db)
-
-    def recalled(self, id_: str) -> tuple[int, Millis | None]:
-        """How often a memory came back, and when last."""
-        with self._translated():
-            row = self._db.execute("SELECT count, last FROM recalled WHERE id = ?", (id_,)).fetchone()
-        return (int(row[0]), int(row[1])) if row else (0, None)
-
-    def recalls(self) -> Recalls:
-        """Figures over the events that are kept."""
-        with self._translated():
-            rows = self._db.execute(
-                "SELECT took_ms, hits > 0, tokens FROM events WHERE kind = 'recall' ORDER BY took_ms"
-            ).fetchall()
-        if not rows:
-            return Recalls()
-        last = len(rows) - 1
-        return Recalls(
-            count=len(rows),
-            hit_rate=round(sum(row[1] for row in rows) / len(rows), 4),
-            p50_ms=rows[last // 2][0],
-            p95_ms=rows[int(last * 0.95)][0],
-            injected_tokens=sum(row[2] for row in rows),
-        )
 
     # --- checking ---------------------------------------------------------------------------------
 

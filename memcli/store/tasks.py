@@ -9,7 +9,7 @@ version (task, version, parent): another branch to go on from is a row more.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memcli.types import Millis, Step, Task
 
@@ -124,13 +124,14 @@ def _state(db: sqlite3.Connection, name: str, version: int) -> dict[str, str | N
 # --- erasing --------------------------------------------------------------------------------------
 
 
-def erase_values(db: sqlite3.Connection, texts: Sequence[str]) -> None:
-    """Take out every value, in every version, in which one of these texts stands.
+def erase_values(db: sqlite3.Connection, is_told: Callable[[str], bool]) -> None:
+    """Take out every value, in every version, that holds what is to be erased.
 
     The key stays without a value: an older one must not come forth in its place.
     """
-    for text in texts:
-        db.execute("UPDATE task_values SET value = NULL WHERE instr(value, ?) > 0", (text,))
+    values = db.execute("SELECT rowid, value FROM task_values WHERE value IS NOT NULL")
+    told = [(row,) for row, value in values if is_told(value)]
+    db.executemany("UPDATE task_values SET value = NULL WHERE rowid = ?", told)
 
 
 def told(db: sqlite3.Connection) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memcli import lifecycle
+from memcli.store import events
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.types import Candidate, Change, Filters, Record, Vector
@@ -84,3 +85,21 @@ def ids(records: Iterator[Record] | list[Record]) -> set[str]:
 def everything(store: LanceStore) -> dict[str, Record]:
     """Every memory that a reader sees, hidden ones too."""
     return {record.id: record for record in store.scan(EVERYTHING, now=NOW)}
+
+
+def note_recall(side: Side, ids: list[str], **figures: int) -> None:
+    """Note a recall as a commit of its own."""
+    with side.change() as db:
+        events.note_recall(db, ids, **figures)
+
+
+def recalled(side: Side, id_: str) -> tuple[int, int | None]:
+    """How often a memory came back, and when last."""
+    with side.snapshot() as db:
+        return events.recalled(db, id_)
+
+
+def recalls(side: Side) -> events.Recalls:
+    """The figures of all recalls."""
+    with side.snapshot() as db:
+        return events.recalls(db)

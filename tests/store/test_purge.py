@@ -18,7 +18,7 @@ from memcli.store.engine import Database, run
 from memcli.store.lance import LanceStore, build_indexes
 from memcli.store.side import Side
 from memcli.types import Change, Filters, Proof, Record
-from tests.store.conftest import EVERYTHING, NOW, Shop, everything, found
+from tests.store.conftest import EVERYTHING, NOW, Shop, everything, found, note_recall
 
 SECRET = Record(
     "5ecre7aaaaaaaaaaaaaa",
@@ -87,7 +87,7 @@ def purged(tmp_path_factory: pytest.TempPathFactory) -> object:
     edited = replace(SECRET, topics=("quokka",))
     store.apply([Change("update", edited, before=SECRET)])
     side.journal("edit", [("update", SECRET.id, to_json(SECRET))], at=NOW)
-    side.note_recall([SECRET.id], hits=1, at=NOW, took_ms=1, tokens=0)
+    note_recall(side, [SECRET.id], hits=1, at=NOW, took_ms=1, tokens=0)
     store.compact(keep_ms=10**9)
     assert found(store, "quokka")
     erase(store, side, edited)

@@ -9,7 +9,7 @@ import pytest
 
 from memcli.store import queue
 from memcli.types import Extracted, Proposal
-from tests.store.conftest import NOW, Shop
+from tests.store.conftest import NOW, Shop, note_recall
 from tests.store.test_side import asked, bytes_of
 
 MINUTE = 60_000
@@ -151,7 +151,7 @@ def test_forgetting_everything_leaves_only_what_keeps_it_away(shop: Shop) -> Non
     add(shop, "m1")
     with side.change() as db:
         queue.propose(db, proposal("p1", "m1"))
-    side.note_recall(["m1"], hits=1, at=NOW, took_ms=1, tokens=1)
+    note_recall(side, ["m1"], hits=1, at=NOW, took_ms=1, tokens=1)
     side.begin_erase([], origins=["o1"], at=NOW, everything=True)
     side.empty_log()
     tables = [name for (name,) in asked(shop, "SELECT name FROM sqlite_master WHERE type = 'table'")]

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from memcli.errors import StoreError
-from memcli.store.side import MIGRATIONS, SCHEMA_VERSION, Recalls, Side, State
-from tests.store.conftest import NOW, Shop
+from memcli.store.events import Recalls
+from memcli.store.side import MIGRATIONS, SCHEMA_VERSION, Side, State
+from tests.store.conftest import NOW, Shop, note_recall, recalled, recalls
 
 SECRET = "the heron of Lindisfarne waits"
 
@@ -88,8 +89,8 @@ def test_a_file_that_is_just_being_made_reads_as_an_empty_store(shop: Shop) -> N
     shop.side_path.touch()
     side = shop.side(writable=False)
     assert side.state().memories is None
-    assert side.recalled("a") == (0, None)
-    assert side.recalls() == Recalls(count=0, hit_rate=None, p50_ms=None, p95_ms=None, injected_tokens=0)
+    assert recalled(side, "a") == (0, None)
+    assert recalls(side) == Recalls(count=0, hit_rate=None, p50_ms=None, p95_ms=None, injected_tokens=0)
     assert shop.side_path.stat().st_size == 0
 
 
@@ -170,7 +171,7 @@ def test_a_reader_neither_waits_for_a_writer_nor_sees_half_of_it(shop: Shop) -> 
 def test_a_reader_cannot_write(shop: Shop) -> None:
     shop.side()
     with pytest.raises(StoreError, match="cannot be opened for writing"):
-        shop.side(writable=False).note_recall(["a"], hits=1, at=NOW, took_ms=1, tokens=0)
+        note_recall(shop.side(writable=False), ["a"], hits=1, at=NOW, took_ms=1, tokens=0)
 
 
 def test_a_failed_change_leaves_nothing_of_itself(shop: Shop) -> None:
@@ -287,28 +288,28 @@ def test_the_journal_forgets_what_is_older_than_a_month(shop: Shop) -> None:
 
 def test_recalls_are_counted_by_memory_and_in_all(shop: Shop) -> None:
     side = shop.side()
-    side.note_recall(["a", "b"], hits=2, at=10, took_ms=30, tokens=5)
-    side.note_recall(["a"], hits=1, at=20, took_ms=10, tokens=0)
-    side.note_recall([], hits=0, at=30, took_ms=20, tokens=0)
-    assert (side.recalled("a"), side.recalled("b"), side.recalled("c")) == ((2, 20), (1, 10), (0, None))
-    assert side.recalls() == Recalls(count=3, hit_rate=0.6667, p50_ms=20, p95_ms=20, injected_tokens=5)
+    note_recall(side, ["a", "b"], hits=2, at=10, took_ms=30, tokens=5)
+    note_recall(side, ["a"], hits=1, at=20, took_ms=10, tokens=0)
+    note_recall(side, [], hits=0, at=30, took_ms=20, tokens=0)
+    assert (recalled(side, "a"), recalled(side, "b"), recalled(side, "c")) == ((2, 20), (1, 10), (0, None))
+    assert recalls(side) == Recalls(count=3, hit_rate=0.6667, p50_ms=20, p95_ms=20, injected_tokens=5)
 
 
 def test_only_so_many_events_are_kept(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memcli.store.events._KEPT", 5)
     side = shop.side()
     for n in range(12):
-        side.note_recall([], hits=0, at=n, took_ms=n, tokens=0)
-    assert side.recalls().count == 5
+        note_recall(side, [], hits=0, at=n, took_ms=n, tokens=0)
+    assert recalls(side).count == 5
 
 
 def test_a_note_on_a_memory_that_is_being_erased_leaves_nothing(shop: Shop) -> None:
     side = shop.side()
     side.begin_erase(["erased-id-0001"], origins=[], at=NOW)
-    shop.side().note_recall(["erased-id-0001", "kept-id-0002"], hits=2, at=NOW, took_ms=1, tokens=0)
+    note_recall(shop.side(), ["erased-id-0001", "kept-id-0002"], hits=2, at=NOW, took_ms=1, tokens=0)
     side.finish_erase(["erased-id-0001"])
-    assert side.recalled("erased-id-0001") == (0, None)
-    assert side.recalled("kept-id-0002") == (1, NOW)
+    assert recalled(side, "erased-id-0001") == (0, None)
+    assert recalled(side, "kept-id-0002") == (1, NOW)
     assert b"erased-id-0001" not in bytes_of(shop.directory)
 
 
@@ -324,7 +325,7 @@ def journaled(shop: Shop) -> Side:
     side.journal("edit", [("update", "secret-id-01", noted(SECRET))], at=NOW)
     for n in range(30, 60):
         side.journal("edit", [("update", f"kept-id-{n:02}", noted(f"kept text {n} " * 20))], at=NOW)
-    side.note_recall(["secret-id-01"], hits=1, at=NOW, took_ms=1, tokens=0)
+    note_recall(side, ["secret-id-01"], hits=1, at=NOW, took_ms=1, tokens=0)
     return side
 
 
@@ -344,7 +345,7 @@ def test_no_byte_stays_when_a_reader_is_open_meanwhile(shop: Shop) -> None:
     side = journaled(shop)
     reader = shop.side(writable=False)
     reader.state()
-    reader.recalled("secret-id-01")
+    recalled(reader, "secret-id-01")
     side.begin_erase(["secret-id-01"], origins=[], at=NOW)
     side.finish_erase(["secret-id-01"])
     assert b"Lindisfarne" not in bytes_of(shop.directory)
