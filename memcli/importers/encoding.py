@@ -33,8 +33,14 @@ _FAMILIES = {
     "korean": ("cp949", "euc_kr"),
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
+# Text in these is full of NULs; which of them it is shows, and whether it is any.
+_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_MIN_ASCII = 0.2
+
 _MAX_CHAOS, _MIN_COHERENCE = 0.02, 0.1
 _GUESS_BYTES = 16 << 10
+_RARE_BYTES = 4 << 10
+"""One byte in so many that is not UTF-8 is damage; no text in another encoding has so few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,8 @@ def encoding_of(sample: bytes, *, asked: str | None, path: str, by_line: bool = 
     """The encoding of a file that begins with the sample.
 
     A byte order mark decides; then UTF-8 if the sample is valid and not plain ASCII; then what was
-    asked for; then a guess, when it is clear. With `by_line` the sample is UTF-8 as long as at least
-    half of its lines are, so that a damaged line does not condemn its file.
+    asked for; then a guess, when it is clear. With `by_line` the sample is UTF-8 as long as most of it
+    is, so that a damaged line does not condemn its file.
 
     Raises UsageError when none of these tells it.
     """
@@ -75,6 +81,9 @@ def encoding_of(sample: bytes, *, asked: str | None, path: str, by_line: bool = 
         return marked
     if asked and (sample.isascii() or not _is_utf8(sample)):
         return Encoding(_known(asked))
+    wide = _unmarked_wide(sample)
+    if wide is not None:
+        return Encoding(wide, guessed=True)
     if _is_utf8(sample) or (by_line and _is_mostly_utf8(sample)):
         return Encoding("utf-8")
     guess = _guess(sample)
@@ -88,7 +97,7 @@ def encoding_of(sample: bytes, *, asked: str | None, path: str, by_line: bool = 
 
 def is_binary(sample: bytes) -> bool:
     """Whether the bytes are no text in any encoding that needs no naming."""
-    return b"\0" in sample and _marked(sample) is None
+    return b"\0" in sample and _marked(sample) is None and _unmarked_wide(sample) is None
 
 
 def byte_lines(source: Source, encoding: Encoding) -> Iterator[bytes]:
@@ -136,6 +145,21 @@ def _marked(sample: bytes) -> Encoding | None:
     return None
 
 
+def _unmarked_wide(sample: bytes) -> str | None:
+    """The encoding of two or four bytes a character in which the sample is text that begins with ASCII."""
+    if b"\0" not in sample[:4]:
+        return None
+    for name in _WIDE:
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(sample)
+        except UnicodeDecodeError:
+            continue
+        is_text = all(char >= " " or char in "\t\n\r" for char in text)
+        if is_text and text[:2].isascii() and sum(map(str.isascii, text)) > _MIN_ASCII * len(text):
+            return name
+    return None
+
+
 def _known(name: str) -> str:
     try:
         "".encode(name)
@@ -156,8 +180,12 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:
+    """Whether half of the lines are UTF-8, or half of what is not ASCII, or there is next to nothing else."""
     verdicts = [_is_utf8(line) for line in sample.split(b"\n") if line and not line.isspace()]
-    return 2 * sum(verdicts) >= len(verdicts)
+    text = sample.decode("utf-8", "surrogateescape")
+    strange = sum("\udc80" <= char <= "\udcff" for char in text)
+    known = sum(not char.isascii() for char in text) - strange
+    return 2 * sum(verdicts) >= len(verdicts) or strange <= known or strange * _RARE_BYTES <= len(sample)
 
 
 def _guess(sample: bytes) -> str | None:

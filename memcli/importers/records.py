@@ -27,6 +27,7 @@ _TOKEN_CHARS = 16  # no name, number or escape that the end of a buffer cuts is 
 _ENOUGH = 100  # elements to tell a format by
 _BLANK = " \t\r\n\ufeff"
 _LINE_ENDS = ("\n", "\r\n", "")
+_BEFORE = "\0\x1e"  # what a crash left of a file, and how RFC 7464 begins a record
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
@@ -83,7 +84,10 @@ def _lines(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | 
 
 def _odd_line(number: int, text: str, *, is_last: bool) -> Iterator[Numbered | BadLine | Notice]:
     """What a line holds that is not just one JSON value: nothing, several glued together, damage."""
-    values, why = parse_line(text)
+    record = text.lstrip(_BEFORE)
+    values, why = parse_line(record)
+    if text.startswith("\0") and not record.strip():
+        why = "nothing but NULs"
     for value in values:
         yield number, value
     if len(values) > 1:
@@ -100,7 +104,7 @@ def _odd_line(number: int, text: str, *, is_last: bool) -> Iterator[Numbered | B
 def parse_line(text: str) -> tuple[list[Any], str]:
     """The JSON values of a line, and why what follows them cannot be read ("" when nothing follows).
 
-    Objects glued together (`}{`) are several values. Nothing is repaired.
+    Objects glued together (`}{`, or as in an array by a comma) are several values. Nothing is repaired.
     """
     values: list[Any] = []
     at = _skip_blank(text, 0)
@@ -111,6 +115,8 @@ def parse_line(text: str) -> tuple[list[Any], str]:
             value, end = _DECODER.raw_decode(text, at)
             values.append(_storable(value, text[at:end]))
             at = _skip_blank(text, end)
+            if isinstance(value, dict) and text[at : at + 1] == ",":
+                at = _skip_blank(text, at + 1)
     except RecursionError:
         return values, "nested too deeply"
     except json.JSONDecodeError as error:
@@ -208,7 +214,7 @@ def first_values(head: str) -> list[Any]:
         texts = [piece.text for piece in islice(_Cutter().feed(head), _ENOUGH)]
     else:
         texts = head.split("\n")
-    values = [value for text in texts for value in parse_line(text.strip(_BLANK + ","))[0]]
+    values = [value for text in texts for value in parse_line(text.strip(_BLANK + "," + _BEFORE))[0]]
     if values:
         return values
     start = _prefix_value(head)
@@ -235,13 +241,15 @@ def _prefix_value(text: str) -> Any:
     return values[0] if values and not why else None
 
 
-def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine]:
+def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice]:
     cutter = _Cutter()
     for chunk in chunks(source, encoding):
         for piece in cutter.feed(chunk):
             yield from _read(piece, encoding)
     for piece in cutter.rest():
         yield from _read(piece, encoding)
+    if cutter.is_open and source.damage is None:
+        yield Notice("the file is cut off; what it holds was read, export it again for the rest")
 
 
 def element(number: int, text: str, encoding: Encoding) -> Iterator[Numbered | BadLine]:
@@ -295,6 +303,11 @@ class _Cutter:
         self._line = 1
         self._is_last = False
         self._is_short = False  # the element goes on after the buffer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something that began has not ended."""
+        return self._depth > 0
 
     def feed(self, chunk: str) -> Iterator[_Piece]:
         """The pieces that are complete."""

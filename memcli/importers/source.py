@@ -41,6 +41,10 @@ _KINDS = (
     (b"\x89PNG\r\n", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"BZh91AY&SY", "a bzip2 file"),
+    (b"\xfd7zXZ\0", "an xz file"),
     (b"PAR1\x15", "a Parquet table"),  # with the first byte of what follows: a note may begin with PAR1
 )
 _TAR_MAGIC = slice(257, 262), b"ustar"

@@ -84,7 +84,7 @@ def test_json_of_which_nothing_can_be_read_is_not_taken_for_text(data: str) -> N
 
 
 @pytest.mark.parametrize(
-    "data", [b"\x7fELF\x02\x01\0\0", b"text\0more", '{"role":"user"'.encode("utf-16-le")]
+    "data", [b"\x7fELF\x02\x01\0\0", b"text\0more", "é ist ein Buchstabe".encode("utf-16-be")]
 )
 def test_binary_file_is_refused(data: bytes) -> None:
     with pytest.raises(UsageError, match="is a binary file, not text"):

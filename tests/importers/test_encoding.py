@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import codecs
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.errors import UsageError
-from memcli.importers.encoding import MAX_TEXT_BYTES, byte_lines, encoding_of, read_text
+from memcli.importers.encoding import MAX_TEXT_BYTES, byte_lines, encoding_of, is_binary, read_text
 from memcli.importers.source import Source
-from memcli.types import Document
+from memcli.types import BadLine, Document, Notice
 
 from .reading import items_of, source_of, texts_in
 
@@ -66,6 +69,32 @@ def test_asked_encoding_is_used_where_its_bytes_are_ascii() -> None:
 def test_utf_16_without_a_mark_can_be_asked_for() -> None:
     items = items_of('{"role":"user","content":"hi"}\n'.encode("utf-16-le"), encoding="utf-16-le")
     assert texts_in(items) == ["hi"]
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("text", ['{"role":"user","content":"%s"}\n', "# Notes\n\n- %s, weil es regnet\n"])
+def test_wide_text_without_a_mark_is_told_by_its_nuls(codec: str, text: str) -> None:
+    items = items_of((text % "好 Grüße").encode(codec))
+    notices = [item.text for item in items if isinstance(item, Notice)]
+    told = [*texts_in(items), *(item.text for item in items if isinstance(item, Document))]
+    assert "好 Grüße" in told[0]
+    assert f"read as {codec}, which the file does not declare; --encoding says otherwise" in notices
+
+
+@given(st.binary(max_size=300))
+def test_bytes_with_a_nul_are_text_only_where_every_character_of_it_is(data: bytes) -> None:
+    sample = b"\x01\0" + data
+    assert is_binary(sample) or sample.startswith((codecs.BOM_UTF16, codecs.BOM_UTF32))
+
+
+@pytest.mark.parametrize("letters", ["", "好"])
+def test_few_damaged_bytes_do_not_make_another_encoding_of_a_whole_array(letters: str) -> None:
+    messages = [{"role": "user", "content": f"{number} {letters * 30} and more"} for number in range(300)]
+    data = bytearray(json.dumps(messages, ensure_ascii=False).encode())
+    data[data.index(b"and more")] = 0xE9
+    items = items_of(bytes(data))
+    assert [item.why for item in items if isinstance(item, BadLine)] == ["not utf-8"]
+    assert len(texts_in(items)) == 299
 
 
 def test_text_that_is_not_in_the_asked_encoding_is_refused() -> None:
