@@ -97,6 +97,13 @@ def supersede(older: Record, newer: Change, *, now: Millis) -> tuple[Change, Cha
     )
 
 
+def as_then(record: Record, *, at: Millis | None) -> Record:
+    """A memory as it was at a moment (None is now): what has replaced it since then had not yet."""
+    if at is None or record.superseded_by is None or record.valid_to is None or record.valid_to <= at:
+        return record
+    return replace(record, superseded_by=None, valid_to=None)
+
+
 def retire(records: Sequence[Record], *, now: Millis) -> list[Change]:
     """Hide records and keep them as history."""
     return [

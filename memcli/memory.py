@@ -247,15 +247,9 @@ class Memory:
         hits, candidates, _ = self._search(query)
         relevant = relevance.relevant(query.text, hits, candidates)
         answering = [hit for hit in relevant if hit.record.id not in known][: query.k]
-        replaced = {hit.record.id for hit in hits if hit.record.superseded_by is not None}
-        newest_first = (("created_at", False), ("id", True))
-        current = replace(query.filters, current=True)
-        always = self.read().scan(
-            current, now=query.now, order=newest_first, extra=one_of("priority", ["P0"])
-        )
         block = inject.block(
             answering,
-            p0=[record for record in always if record.id not in replaced],
+            p0=self._always(query),
             earlier={hit.record.id for hit in answering if relevance.is_of_its_time(hit)},
             question=query.text,
             budget_tokens=budget_tokens,
@@ -268,6 +262,17 @@ class Memory:
             [hit.record.id for hit in block.hits], generation, took_ms=took_ms, tokens=block.tokens
         )
         return block
+
+    def _always(self, query: Query) -> list[Record]:
+        """What is told whatever the question: P0, and what has taken the place of one."""
+        store = self.read()
+        p0 = store.scan(query.filters, now=query.now, order=(), extra=one_of("priority", ["P0"]))
+        told: dict[str, Record] = {}
+        for record in p0:
+            newest = store.newest(record.id, now=query.now, as_of=query.filters.as_of)
+            if newest is not None:
+                told[newest.id] = newest
+        return list(told.values())
 
     def _search(self, query: Query) -> tuple[list[Hit], list[Candidate], str | None]:
         found = self.find(query)
@@ -297,7 +302,8 @@ class Memory:
             candidates, rows = store.search(
                 query.text,
                 lambda: asked.result()[0],
-                filters=query.filters,
+                # What was replaced leads to what replaced it; it is left out afterwards.
+                filters=replace(query.filters, current=False),
                 now=query.now,
                 limit=_CANDIDATES,
                 times=times,
@@ -610,6 +616,8 @@ class Memory:
 
         records = [change.record for change in plan.changes]
         with self.write() as (store, side):
+            if records and not plan.everything:
+                store.apply(renewal.bridged(store, side, records, now=self.clock()))
             if records or plan.everything:
                 purge.erase(store, side, records, at=self.clock(), everything=plan.everything)
             if not prove:

@@ -22,7 +22,8 @@ from memcli import lifecycle
 from memcli.statements import said, sentences
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
-from memcli.types import Change, Millis, Record
+from memcli.store.where import one_of
+from memcli.types import Change, Filters, Millis, Record
 from memcli.updates import is_statement, order, outdates
 
 AT_ONCE = 20_000
@@ -78,6 +79,7 @@ def changes_for(
     *,
     now: Millis,
     planned: Mapping[str, Record] = NOTHING,
+    without: Collection[str] = (),
 ) -> list[Change]:
     """What has to change so that each of these memories stands in its place among the stored ones.
 
@@ -87,6 +89,7 @@ def changes_for(
         added: memories just stored, or about to be.
         now: the clock.
         planned: memories as they are about to be stored, by id, where that is not how they are.
+        without: ids of memories that are on their way out.
 
     Returns:
         One Change a record: "supersede" for one that is replaced (`superseded_by`, `valid_to`: when the
@@ -94,9 +97,9 @@ def changes_for(
     """
     new = {record.id: record for record in added if is_statement(record)}
     known = side.telling() if side else set()
-    stored = _as_planned(store.get(sorted(known - new.keys()), now=now), planned)
+    stored = _as_planned(store.get(sorted(known - new.keys() - set(without)), now=now), planned)
     telling = [record for record in new.values() if said(record.text).is_telling]
-    seen = {*new, *(record.id for record in stored)}
+    seen = {*new, *without, *(record.id for record in stored)}
     olders = [*stored, *_as_planned(_spoken_of(telling, store, seen, now=now), planned)]
     found: dict[str, list[Record]] = defaultdict(list)
     for older, newer in chain(_pairs([*telling, *stored], list(new.values())), _pairs(telling, olders)):
@@ -180,6 +183,22 @@ class _Links:
         renewing, replaced = lifecycle.supersede(older, Change("update", newer), now=self._now)
         self._after |= {newer_id: renewing.record, older_id: replaced.record}
 
+    def pass_on(self, older_id: str, leaving: Mapping[str, Record]) -> None:
+        """Let what has superseded those that are `leaving` supersede it from when that was."""
+        passed: set[str] = set()
+        last = leaving[self._before[older_id].superseded_by or ""]
+        while last.superseded_by in leaving and last.id not in passed:
+            passed.add(last.id)
+            last = leaving[last.superseded_by or ""]
+        heir = self._record(last.superseded_by) if last.superseded_by else None
+        if heir is None or heir.id in leaving or heir.id == older_id:
+            return
+        older = self._before[older_id]
+        self._after[heir.id] = replace(heir, supersedes=(*heir.supersedes, older_id))
+        self._after[older_id] = replace(
+            older, superseded_by=heir.id, valid_to=last.valid_to, updated_at=self._now
+        )
+
     def changes(self) -> list[Change]:
         """What has to be stored."""
         return [
@@ -218,6 +237,44 @@ class _Links:
             return
         left = tuple(id_ for id_ in other.supersedes if id_ != older.id)
         self._after[other.id] = replace(other, supersedes=left)
+
+
+# --- what is about to be forgotten ----------------------------------------------------------------
+
+
+def bridged(store: LanceStore, side: Side, gone: Sequence[Record], *, now: Millis) -> list[Change]:
+    """What has to change before memories are erased, so that nothing that they replaced seems to hold.
+
+    Of a chain A → B → C without B, C stands for A too: where a statement had outdated A, if C outdates
+    it by itself, and where a new text of the same source had replaced it, always.
+
+    Args:
+        store: the store.
+        side: its side store.
+        gone: what is about to be erased.
+        now: the clock.
+
+    Returns:
+        Changes that point past what is erased; where nothing follows, the pointer is cleared by the erase.
+    """
+    leaving = {record.id: record for record in gone}
+    left = [
+        record
+        for record in store.scan(
+            Filters(with_hidden=True), now=now, order=(), extra=one_of("superseded_by", leaving)
+        )
+        if record.id not in leaving
+    ]
+    freed: dict[str, Record] = {}
+    links = _Links(store, left, now)
+    for record in left:
+        successor = leaving[record.superseded_by or ""]
+        if outdates(successor, record) and is_statement(successor) and is_statement(record):
+            freed[record.id] = replace(record, superseded_by=None, valid_to=None)
+        else:
+            links.pass_on(record.id, leaving)
+    again = changes_for(store, side, list(freed.values()), now=now, without=leaving)
+    return [*links.changes(), *again]
 
 
 # --- what an import has added ---------------------------------------------------------------------

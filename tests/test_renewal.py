@@ -15,7 +15,7 @@ from memcli.absorb import Intake
 from memcli.memory import Draft, Memory, open_memory
 from memcli.record_json import to_json
 from memcli.times import from_iso
-from memcli.types import Filters, Record
+from memcli.types import Filters, Query, Record, Selection
 
 NOW = from_iso("2026-11-29T10:00:00.000Z")
 
@@ -171,6 +171,124 @@ def test_an_import_that_was_stopped_is_looked_at_by_the_next_writing_command(tmp
     later.settle()
     with later.write() as (_, side):
         assert side.count_unseen() == 0
+
+
+# --- as of a day ----------------------------------------------------------------------------------
+
+MAY = from_iso("2026-05-15T00:00:00.000Z")
+
+
+def recalled(memory: Memory, question: str, **filters: Any) -> list[str | None]:
+    return [
+        hit.record.source_id for hit in memory.recall(Query(question, NOW, filters=Filters(**filters))).hits
+    ]
+
+
+def injected(memory: Memory, question: str, **filters: Any) -> str:
+    return memory.block(Query(question, NOW, filters=Filters(**filters)), budget_tokens=500).text
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    """A memory of someone who has moved twice."""
+    directory = tmp_path_factory.mktemp("lived")
+    memory = opened(directory / "data")
+    take_in(memory, directory, EVERYTHING)
+    return memory
+
+
+HOME = "Where do I live, in which town have I moved to?"
+
+
+def test_what_was_replaced_stands_below_what_replaced_it(lived: Memory) -> None:
+    assert recalled(lived, HOME)[:3] == ["bath", "york", "leeds"]
+
+
+def test_only_the_newest_is_injected(lived: Memory) -> None:
+    block = injected(lived, HOME)
+    assert [town for town in ("Leeds", "York", "Bath") if town in block] == ["Bath"]
+
+
+def test_current_leaves_out_what_was_replaced(lived: Memory) -> None:
+    assert recalled(lived, HOME, current=True) == ["bath"]
+
+
+def test_as_of_a_day_what_was_replaced_later_holds_and_what_was_said_later_is_absent(lived: Memory) -> None:
+    assert recalled(lived, HOME, as_of=MAY) == ["york"]
+    (hit,) = lived.recall(Query(HOME, NOW, filters=Filters(as_of=MAY))).hits
+    assert (hit.record.superseded_by, hit.record.valid_to) == (None, None)
+
+
+def test_as_of_a_day_what_held_then_is_injected(lived: Memory) -> None:
+    block = injected(lived, "Where have I moved to?", as_of=MAY)
+    assert [town for town in ("Leeds", "York", "Bath") if town in block] == ["York"]
+    assert "until" not in block
+
+
+def test_as_of_and_current_together_are_what_held_then(lived: Memory) -> None:
+    assert recalled(lived, HOME, as_of=MAY, current=True) == ["york"]
+    listed, _ = lived.list(Filters(as_of=MAY, current=True), n=9)
+    assert [record.source_id for record in listed] == ["tea", "cello", "cut", "york"]
+
+
+def test_what_has_taken_the_place_of_a_p0_is_injected_whatever_is_asked(tmp_path: Path) -> None:
+    memory = opened(tmp_path / "data")
+    spring = from_iso("2026-03-01T00:00:00.000Z")
+    memory.remember(Draft(text="Call me Wren.", priority="P0", at=spring))
+    take_in(memory, tmp_path, [message("name", "2026-06-01", "Please call me Robin from now on.")])
+    block = injected(memory, "What is the capital of Mongolia?")
+    assert ("Robin" in block, "Wren" in block) == (True, False)
+    assert "Wren" in injected(memory, "What is the capital of Mongolia?", as_of=MAY)
+
+
+# --- forgetting -----------------------------------------------------------------------------------
+
+
+def forget(memory: Memory, *names: str) -> None:
+    memory.erase(memory.plan_forget(Selection(ids=tuple(stored(memory)[name].id for name in names))))
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["bath"], {"leeds": "york"}),
+        (["york"], {"leeds": "bath"}),
+        (["leeds"], {"york": "bath"}),
+        (["york", "bath"], {}),
+        (["leeds", "bath"], {}),
+    ],
+)
+def test_without_what_is_forgotten_the_rest_is_as_if_it_had_never_been(
+    tmp_path: Path, names: list[str], left: Mapping[str, str]
+) -> None:
+    memory = opened(tmp_path / "data")
+    take_in(memory, tmp_path, [LEEDS, YORK, BATH])
+    forget(memory, *names)
+    assert graph(memory) == left
+    records = {record.id: record for record in memory.export(Filters())}
+    pointed = {older for record in records.values() for older in record.supersedes}
+    assert pointed == {record.id for record in records.values() if record.superseded_by}
+    assert all((record.valid_to is None) == (record.superseded_by is None) for record in records.values())
+
+
+def test_what_only_the_forgotten_one_had_outdated_holds_again(tmp_path: Path) -> None:
+    memory = opened(tmp_path / "data")
+    both = message("both", "2026-03-10", "We moved to York, and I work at Acme now.")
+    left_acme = message("left", "2026-06-01", "I left Acme.")
+    take_in(memory, tmp_path, [LEEDS, both, left_acme])
+    assert graph(memory) == {"leeds": "both", "both": "left"}
+    forget(memory, "both")
+    assert graph(memory) == {}
+
+
+def test_of_three_texts_of_one_source_the_last_stands_for_the_first(tmp_path: Path) -> None:
+    memory = opened(tmp_path / "data")
+    for text in ("Espresso", "Green tea", "Water"):
+        memory.remember(Draft(text=text, source_id="drink"))
+    by_text = {record.text: record for record in memory.export(Filters())}
+    memory.erase(memory.plan_forget(Selection(ids=(by_text["Green tea"].id,))))
+    espresso, water = sorted(memory.export(Filters()), key=lambda record: record.text)
+    assert (espresso.superseded_by, water.supersedes) == (water.id, (espresso.id,))
 
 
 def test_what_was_exported_keeps_its_own_pointers(tmp_path: Path) -> None:

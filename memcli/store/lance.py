@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from memcli import lifecycle
 from memcli.errors import NothingMatchedError, StoreError, UsageError
 from memcli.passages import folded
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
@@ -152,7 +153,7 @@ class LanceStore:
         try:
             for batch in self._reading(start):
                 for row in batch.to_pylist():
-                    yield to_record(row)
+                    yield _as_read(row, filters)
         except GoneError as error:
             raise StoreError(
                 "another process has rewritten the store while it was read", "run the command again"
@@ -210,13 +211,13 @@ class LanceStore:
             )
         return matching[0]
 
-    def newest(self, id_: str, *, now: Millis) -> Record | None:
-        """The memory that stands in the place of this one now; itself where nothing has replaced it."""
+    def newest(self, id_: str, *, now: Millis, as_of: Millis | None = None) -> Record | None:
+        """The memory that stands in the place of this one now (or then); itself where nothing replaced it."""
         passed: set[str] = set()
         following = self.get([id_], now=now)
         newest = None
         while following and following[0].id not in passed:
-            newest = following[0]
+            newest = lifecycle.as_then(following[0], at=as_of)
             passed.add(newest.id)
             following = self.get([newest.superseded_by], now=now) if newest.superseded_by else []
         return newest
@@ -325,7 +326,7 @@ class LanceStore:
             then = _keys_within(table, times, condition, limit=limit) if times else []
             cosines = self._cosines(table, vector(), {*words, *then}, filters, condition, limit)
             keys = list(dict.fromkeys([*words, *cosines, *then]))
-            return _candidates(table, keys, words, cosines, condition), table.count()
+            return _candidates(table, keys, words, cosines, condition, filters), table.count()
 
         return self._reading(read)
 
@@ -621,23 +622,29 @@ def _nearest(table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit
     return {row["key"]: 1.0 - row["_distance"] for row in rows}
 
 
+def _as_read(row: Mapping[str, Any], filters: Filters) -> Record:
+    """A memory as a reading shows it; what sees hidden ones too (an export) takes them as they are."""
+    return lifecycle.as_then(to_record(row), at=None if filters.with_hidden else filters.as_of)
+
+
 def _candidates(
     table: Table,
     keys: Sequence[str],
     words: Mapping[str, float],
     cosines: Mapping[str, float],
     condition: str | None,
+    filters: Filters,
 ) -> list[Candidate]:
     columns = ("key", "start", "end", *RECORD_COLUMNS)
     rows = _fetch(table, sorted({*keys, *(key_id(key) for key in keys)}), columns, condition)
-    records = {key: to_record(row) for key, row in rows.items() if row["ordinal"] == 0}
+    records = {key: _as_read(row, filters) for key, row in rows.items() if row["ordinal"] == 0}
     # What replaced one of them may share no word with the question and belongs above it all the same.
     followers: list[str] = []
     while newer := {each.superseded_by for each in records.values() if each.superseded_by} - records.keys():
         found = _fetch(table, sorted(newer), columns, condition)
         if not found:
             break
-        records |= {key: to_record(row) for key, row in found.items()}
+        records |= {key: _as_read(row, filters) for key, row in found.items()}
         rows |= found
         followers += found
     return [

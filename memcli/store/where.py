@@ -82,4 +82,5 @@ def _times(filters: Filters) -> Iterator[str]:
         yield f"coalesce(valid_from, created_at) <= {filters.as_of}"
         yield f"(valid_to IS NULL OR valid_to > {filters.as_of})"
     if filters.current:
-        yield "superseded_by IS NULL"
+        since = "" if filters.as_of is None else f" OR valid_to > {filters.as_of}"
+        yield f"(superseded_by IS NULL{since})"
