@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -126,6 +127,64 @@ class Shared:
                     typed = ""
         os.close(ours)
         return done.returncode, shown.decode().replace("\r\n", "\n")
+
+
+class Terminal:
+    """The program on a terminal of its own, with somebody who waits for what it shows and types."""
+
+    def __init__(self, shared: Shared, *args: str, columns: int = 80, env: Mapping[str, str] | None = None):
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        begin = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", begin, "-m", "memcli", *args],
+            env={**os.environ, **shared.environment, **(env or {})},
+            cwd=shared.home,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        self._raw = b""
+        self._read_to = 0
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+    @property
+    def shown(self) -> str:
+        """All that was shown, without what moves and colours it."""
+        return re.sub(
+            r"\x1b(?:\[[0-9;?]*[A-Za-z]|[=>]|\][^\x07]*\x07)|\r", "", self._raw.decode(errors="ignore")
+        )
+
+    def wait_for(self, text: str) -> str:
+        """Wait until a text is shown after what was waited for before; returns what came up to it."""
+        while (at := self.shown.find(text, self._read_to)) < 0:
+            piece = _read(self._ours)
+            assert piece, f"{text!r} is not shown in {self.shown[self._read_to :]!r}"
+            self._raw += piece
+            if b"\x1b[6n" in piece:
+                # It asks where the cursor is.
+                os.write(self._ours, b"\x1b[1;1R")
+        came = self.shown[self._read_to : at + len(text)]
+        self._read_to = at + len(text)
+        return came
+
+    def type(self, text: str) -> None:
+        """Press these keys."""
+        os.write(self._ours, text.encode())
+
+    def end(self) -> int:
+        """Wait until it is over; returns the exit code."""
+        while piece := _read(self._ours):
+            self._raw += piece
+        return self.process.wait()
 
 
 def _whole(stream: IO[str]) -> str:
