@@ -87,7 +87,7 @@ def test_an_empty_message_is_2(shared: Shared, server: OllamaServer, given: list
     assert server.chats() == []
 
 
-@pytest.mark.parametrize("locale", ["C", "C.UTF-8", "POSIX"])
+@pytest.mark.parametrize("locale", ["C", "en_US.UTF-8"])
 def test_any_script_is_sent_and_shown_whatever_the_locale(
     shared: Shared, server: OllamaServer, locale: str
 ) -> None:
@@ -402,13 +402,13 @@ def test_a_store_that_cannot_be_written_is_5_before_the_model_is_asked(tmp_path:
 
 
 def test_the_answer_comes_while_it_is_made(shared: Shared, server: OllamaServer) -> None:
-    server.says = Script(["Take ", "Maven."], pace_s=1.0)
+    server.says = Script(["Take ", "Maven."], pace_s=0.4)
     running = shared.start("chat", QUESTION)
     assert running.stdout is not None
     assert os.read(running.stdout.fileno(), 100) == b"Take "
     began = time.monotonic()
     assert running.communicate(timeout=20)[0].endswith("Maven.\n")
-    assert time.monotonic() - began > 0.5
+    assert time.monotonic() - began > 0.2
 
 
 # --- why ------------------------------------------------------------------------------------------
