@@ -27,6 +27,15 @@ def shared(tmp_path: Path) -> Shared:
     return Shared(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """A task that nothing here changes."""
+    shared = Shared(tmp_path_factory.mktemp("standing"))
+    shared.here("task", "start", "job")
+    shared.here("task", "set", "job", "empty", "")
+    return shared
+
+
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
     return open_memory(data_dir=tmp_path, clock=lambda: AT, embedder="none")
@@ -124,9 +133,8 @@ def test_everything_speaks_json(shared: Shared) -> None:
         (("back", "job", "x"), "the task 'job' has no step 'x'"),
     ],
 )
-def test_what_is_not_there_is_said_with_a_hint(shared: Shared, args: tuple[str, ...], message: str) -> None:
-    shared.here("task", "start", "job")
-    done = shared.here("task", *args, "--json")
+def test_what_is_not_there_is_said_with_a_hint(standing: Shared, args: tuple[str, ...], message: str) -> None:
+    done = standing.here("task", *args, "--json")
     error = json.loads(done.stderr)
     assert (done.returncode, done.stdout, error["code"]) == (1, "", 1)
     assert message in error["error"]
@@ -147,15 +155,13 @@ def test_what_is_not_there_is_said_with_a_hint(shared: Shared, args: tuple[str, 
         ("done", "job", "--keep", "empty"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(shared: Shared, args: tuple[str, ...]) -> None:
-    shared.here("task", "start", "job")
-    shared.here("task", "set", "job", "empty", "")
-    before = shared.json("task", "show", "job")
-    done = shared.here("task", *args)
+def test_what_cannot_be_is_refused_and_changes_nothing(standing: Shared, args: tuple[str, ...]) -> None:
+    before = standing.json("task", "show", "job")
+    done = standing.here("task", *args)
     assert (done.returncode, done.stdout) == (2, "")
     assert "hint: " in done.stderr
-    assert shared.json("task", "show", "job") == before
-    assert len(shared.json("task", "list")["tasks"]) == 1
+    assert standing.json("task", "show", "job") == before
+    assert len(standing.json("task", "list")["tasks"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -269,7 +275,7 @@ class Steps(RuleBasedStateMachine):
             self.directory.cleanup()
 
 
-Steps.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+Steps.TestCase.settings = settings(max_examples=10, stateful_step_count=10, deadline=None)
 TestSteps = Steps.TestCase
 
 
