@@ -103,6 +103,8 @@ class _Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     conversations: set[str] = field(default_factory=set)
     notes: int = 0
+    oldest: Millis | None = None
+    newest: Millis | None = None
     bad_lines: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     changed_roles: Counter[str] = field(default_factory=Counter)
@@ -119,6 +121,10 @@ class _Tally:
     def count(self, record: Record, outcome: str) -> None:
         """One record that the file holds: added, known or forgotten."""
         self.outcomes[outcome] += 1
+        at = record.created_at
+        if at is not None:
+            self.oldest = at if self.oldest is None else min(at, self.oldest)
+            self.newest = at if self.newest is None else max(at, self.newest)
         if record.kind == "episode" and record.role in ROLES:
             self.messages[record.role or ""] += 1
             self.conversations.add(record.session_id or "")
@@ -142,6 +148,8 @@ class _Tally:
             skipped=dict(self.skipped),
             bad_lines=tuple(self.bad_lines),
             warnings=tuple(self.warnings),
+            oldest=self.oldest,
+            newest=self.newest,
             error=self.error,
         )
 
@@ -343,6 +351,8 @@ def _wanted(records: Iterator[_Told], tally: _Tally, intake: Intake) -> Iterator
         record = told.record
         if intake.role is not None and record.role != intake.role:
             tally.skipped["role"] += 1
+        elif intake.project and record.project not in (None, intake.project):
+            tally.skipped["project"] += 1
         elif intake.since is not None and (record.created_at is None or record.created_at < intake.since):
             tally.skipped["since"] += 1
         else:

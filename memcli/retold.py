@@ -9,6 +9,9 @@ from memcli.types import Millis, Notice, Record
 
 _UNIQUE_CHARS = 16
 
+# What many programs write, each with ids of its own: there another id may well be the same message.
+_ANYBODYS = {"import:csv", "import:message-jsonl", "import:openai-jsonl"}
+
 
 def is_unique(id_: str) -> bool:
     """Whether nothing else has this id: it is long. Shorter ones count inside their conversation."""
@@ -21,7 +24,9 @@ def is_another(told: Record, stored: Record) -> bool:
     It is where one program has them in two conversations, unless the second is a copy of the first, which
     keeps its unique ids.
     """
-    if told.source_id is None or stored.source_id is None or told.source != stored.source:
+    if told.source_id is None or stored.source_id is None:
+        return False
+    if told.source != stored.source or told.source in _ANYBODYS:
         return False
     is_copy = told.source_id == stored.source_id and is_unique(told.source_id)
     return told.session_id != stored.session_id and not is_copy

@@ -539,6 +539,9 @@ class FileReport:
     skipped: Mapping[str, int] = field(default_factory=dict)
     bad_lines: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
+    oldest: Millis | None = None
+    newest: Millis | None = None
+    """When the first and the last of what is kept were said."""
     error: MemcliError | None = None
     """Why nothing (more) of it was read."""
 

@@ -254,6 +254,7 @@ def test_a_copy_of_a_conversation_with_its_unique_ids_adds_nothing(fresh: Shared
         ({"session_id": "two", "source_id": "m2"}, True),
         ({"source_id": "m2"}, False),
         ({"session_id": "two", "source": "import:other"}, False),
+        ({"session_id": "two", "source": "import:message-jsonl"}, False),
         ({"session_id": "two", "source_id": None}, False),
     ],
 )

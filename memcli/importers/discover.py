@@ -11,7 +11,6 @@ from pathlib import Path
 from memcli.errors import UsageError
 from memcli.importers.parts import Part, parts
 from memcli.importers.source import Source, sources
-from memcli.types import Millis
 
 _ENDINGS = (".zip", ".json", ".jsonl", ".txt", ".html", ".csv", ".gz", ".zst", ".db", ".sqlite")
 _DOWNLOADS = re.compile(r'^XDG_DOWNLOAD_DIR="(\$HOME/)?([^"]+)"', re.MULTILINE)
@@ -22,17 +21,12 @@ _ANYBODYS_FORMATS = {"csv", "markdown", "text", "message-jsonl", "openai-jsonl"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A history: what wrote it, where it is, and the files of it that can be imported.
-
-    `oldest` and `newest` are when its files were last changed: the first may hold what is older still.
-    """
+    """A history: what wrote it, where it is, and the files of it that can be imported."""
 
     kind: str
     path: Path
     files: tuple[Path, ...]
     size_bytes: int
-    oldest: Millis
-    newest: Millis
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +44,32 @@ class _Home:
     patterns: Sequence[str]
 
 
+_ROLLOUTS = ("sessions", "archived_sessions")
 _HOMES = (
-    _Home("claude-code", "CLAUDE_CONFIG_DIR", (".claude", ".config/claude"), "projects", ("**/*.jsonl",)),
-    _Home("codex", "CODEX_HOME", (".codex",), "sessions", ("**/*.jsonl", "**/*.jsonl.zst", "**/*.json")),
-    _Home("codex", "CODEX_HOME", (".codex",), "archived_sessions", ("**/*.jsonl", "**/*.jsonl.zst")),
-    _Home("gemini-cli", "GEMINI_CLI_HOME", ("",), ".gemini/tmp", ("*/chats/**/*.json", "*/chats/**/*.jsonl")),
+    _Home(
+        "claude-code",
+        "CLAUDE_CONFIG_DIR",
+        (".claude", ".config/claude"),
+        "",
+        ("history.jsonl", "projects/**/*.jsonl", "projects/*/memory/**/*.md"),
+    ),
+    _Home(
+        "codex",
+        "CODEX_HOME",
+        (".codex",),
+        "",
+        (
+            "history.jsonl",
+            *(f"{place}/**/*.{end}" for place in _ROLLOUTS for end in ("jsonl", "jsonl.zst", "json")),
+        ),
+    ),
+    _Home(
+        "gemini-cli",
+        "GEMINI_CLI_HOME",
+        ("",),
+        ".gemini/tmp",
+        ("*/logs.json", "*/chats/**/*.json", "*/chats/**/*.jsonl"),
+    ),
     _Home("pi", "PI_CODING_AGENT_DIR", (".pi/agent",), "sessions", ("**/*.jsonl",)),
     _Home(
         "llm",
@@ -67,8 +82,8 @@ _HOMES = (
         "aichat",
         "AICHAT_CONFIG_DIR",
         (".config/aichat", "Library/Application Support/aichat"),
-        "sessions",
-        ("**/*.yaml",),
+        "",
+        ("sessions/**/*.yaml", "messages.md"),
     ),
     _Home("lm-studio", None, (".lmstudio", ".cache/lm-studio"), "conversations", ("**/*.json",)),
     _Home(
@@ -154,15 +169,11 @@ def _files(root: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def _place(kind: str, path: Path, files: Sequence[Path]) -> Place | None:
-    sizes: dict[Path, tuple[int, Millis]] = {}
+    sizes: dict[Path, int] = {}
     for file in files:
         with suppress(OSError):  # gone in the meantime
-            status = file.stat()
-            sizes[file] = status.st_size, status.st_mtime_ns // 1_000_000
-    if not sizes:
-        return None
-    times = [changed for _, changed in sizes.values()]
-    return Place(kind, path, tuple(sizes), sum(size for size, _ in sizes.values()), min(times), max(times))
+            sizes[file] = file.stat().st_size
+    return Place(kind, path, tuple(sizes), sum(sizes.values())) if sizes else None
 
 
 def _export_kind(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""The format "open-webui": chats of Open WebUI, as it exports them: all, one, or a chat alone."""
+"""The format "open-webui": chats of Open WebUI: its database, or what it exports: all, one, a chat alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memcli.importers.content import content_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ROLE_OF, Said, meta_with, text_at
-from memcli.importers.session import mapping_at, mappings_at, objects
+from memcli.importers.session import mapping_at, mappings_at, object_in, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
@@ -24,11 +24,12 @@ _DETAILS = re.compile(
 )
 
 _BEGIN = "begin of the chat"
+_COLUMNS = ("id", "user_id", "title", "chat")
 
 
 def sniff(head: Head) -> bool:
-    """A chat with a history of messages, in what is said of it or alone."""
-    return any(
+    """A chat with a history of messages, in what is said of it or alone; or the table of them."""
+    return head.tables.get("chat", frozenset()) >= {*_COLUMNS} or any(
         isinstance(mapping_at(chat, "history").get("messages"), dict)
         or ("chat" in record and "user_id" in record and isinstance(record["chat"], dict))
         for record in head.objects
@@ -49,7 +50,7 @@ def _chat(record: Mapping[str, Any]) -> Mapping[str, Any]:
 def _messages(
     source: Source, options: ReadOptions, titles: dict[str | None, str | None]
 ) -> Iterator[Said | Item]:
-    for item in objects(source, options):
+    for item in _rows(source) if source.kind == "sqlite" else objects(source, options):
         if not isinstance(item, dict):
             yield item
             continue
@@ -67,6 +68,14 @@ def _messages(
             is_left = not (is_active or options.all_branches)
             message = Skip("inactive-branch") if is_left else _message_of(record)
             yield message if isinstance(message, Skip) else (session, message)
+
+
+def _rows(source: Source) -> Iterator[dict[str, Any]]:
+    """The chats of the database, as an export has them."""
+    with source.database() as database:
+        for row in database.execute(f"SELECT {', '.join(_COLUMNS)} FROM chat ORDER BY rowid"):
+            told = dict(zip(_COLUMNS, row, strict=True))
+            yield told | {"chat": object_in(told["chat"])}
 
 
 def _records(chat: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
