@@ -251,6 +251,18 @@ def test_options_leave_out_what_is_not_wanted(fresh: Shared) -> None:
     assert (memory["text"], memory["project"]) == ("The beans need water", "p")
 
 
+def test_a_project_that_is_asked_for_labels_what_has_none_and_leaves_out_the_others(fresh: Shared) -> None:
+    said = [
+        {"type": "user", "uuid": f"u{number}", "sessionId": "s", "message": {"role": "user", "content": "Hi"}}
+        | ({"cwd": f"/home/ana/{project}"} if project else {})
+        | {"sessionId": f"s{number}"}
+        for number, project in enumerate(("loom", "garden", None))
+    ]
+    (report,) = fresh.json("import", "-", "--project", "loom", input=lines(said))["files"]
+    assert (report["added"], report["skipped"]) == (2, {"project": 1})
+    assert {memory["project"] for memory in fresh.json("list")["memories"]} == {"loom"}
+
+
 def test_vectors_are_made_of_what_was_imported_unless_they_are_not_wanted(fresh: Shared) -> None:
     builtin = {"MEMCLI_EMBEDDER": "builtin"}
     fresh.here("import", "chat.jsonl", "--no-vectors", env=builtin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +255,6 @@ def test_a_copy_of_a_conversation_with_its_unique_ids_adds_nothing(fresh: Shared
         ({"session_id": "two", "source_id": "m2"}, True),
         ({"source_id": "m2"}, False),
         ({"session_id": "two", "source": "import:other"}, False),
-        ({"session_id": "two", "source": "import:message-jsonl"}, False),
         ({"session_id": "two", "source_id": None}, False),
     ],
 )
@@ -266,6 +266,11 @@ def test_same_words_at_the_same_time_are_two_in_two_conversations_of_one_program
         retold.is_another(Record("", "Hi", **{**stored, **changes}), Record("a", "Hi", **stored))
         is is_another
     )
+
+
+def test_the_same_words_at_the_same_time_under_the_ids_of_another_tool_are_one_message() -> None:
+    told = Record("", "Hi", source="import:message-jsonl", session_id="one", source_id="m1")
+    assert not retold.is_another(told, replace(told, session_id="two", source_id="9f3"))
 
 
 # --- files that move ------------------------------------------------------------------------------
