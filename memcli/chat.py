@@ -109,8 +109,10 @@ class Chat:
         self._told: set[str] = set()
         self._chance = chance
         self._summary = _Summary()
-        self._reader = Aside(_hurried(memory, manner.recall_limit_s), name="recall")
-        self._learner = Aside(memory, name="learn")
+        # Neither may write into the answer.
+        quiet = replace(memory, notice=self._say_once)
+        self._reader = Aside(_hurried(quiet, manner.recall_limit_s), name="recall")
+        self._learner = Aside(quiet, name="learn")
         self.use(model)
 
     def use(self, model: ChatModel) -> None:
@@ -268,7 +270,11 @@ class Chat:
     def _recalled(self, asked: Future[Block]) -> tuple[Block | None, str | None]:
         """The memories, or why there are none."""
         try:
-            return asked.result(self.manner.recall_limit_s), None
+            block = asked.result(self.manner.recall_limit_s)
+            # Who wants no embedder need not be told so each time.
+            if block.degraded and self.memory.place.embedder != "none":
+                self._say_once(block.degraded)
+            return block, None
         except LateError:
             why = f"the memories did not come within {self.manner.recall_limit_s:g} s"
         except MemcliError as error:

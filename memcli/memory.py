@@ -244,7 +244,7 @@ class Memory:
         """
         began = time.perf_counter()
         generation = self._generation()
-        hits, candidates, _ = self._search(query)
+        hits, candidates, degraded = self._search(query)
         relevant = relevance.relevant(query.text, hits, candidates)
         answering = [hit for hit in relevant if hit.record.id not in known][: query.k]
         block = inject.block(
@@ -261,7 +261,7 @@ class Memory:
         self._note_recall(
             [hit.record.id for hit in block.hits], generation, took_ms=took_ms, tokens=block.tokens
         )
-        return block
+        return replace(block, degraded=degraded)
 
     def _always(self, query: Query) -> list[Record]:
         """What is told whatever the question: P0, and what has taken the place of one."""

@@ -351,6 +351,8 @@ class Block:
     """(id, why) of what the budget or a rule left out."""
     tokens: int
     budget: int
+    degraded: str | None = None
+    """Why only keywords were asked, None when vectors were too."""
 
 
 # --- the two edges --------------------------------------------------------------------------------

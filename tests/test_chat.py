@@ -15,7 +15,7 @@ import pytest
 from memcli.memory import open_memory
 from tests.conftest import XDG
 from tests.ollama_chat import Script
-from tests.ollama_server import OllamaServer, chat_model
+from tests.ollama_server import Model, OllamaServer, chat_model
 from tests.process import Shared
 
 MAVEN = "I prefer Maven over Gradle as a build tool"
@@ -355,6 +355,19 @@ def test_memories_that_do_not_come_are_gone_without_and_that_is_said_once(
     assert (done.returncode, done.stdout) == (0, "Take Maven.\n")
     assert done.stderr.count("answering without") == 1
     assert asked(server) == [QUESTION]
+
+
+def test_an_embedder_that_is_gone_leaves_the_memories_that_words_find(
+    shared: Shared, server: OllamaServer
+) -> None:
+    server.models = [chat_model(), Model("bge-m3:latest")]
+    env = {"MEMCLI_EMBEDDER": ""}
+    shared.here("remember", MAVEN, env=env)
+    server.models = [chat_model()]
+    done = shared.here("chat", QUESTION, env=env)
+    assert (done.returncode, done.stdout) == (0, "Take Maven.\n")
+    assert done.stderr.count("only keywords were asked") == 1
+    assert MAVEN in asked(server)[0]
 
 
 def test_ctrl_c_is_130_and_what_came_is_kept_as_stopped(shared: Shared, server: OllamaServer) -> None:

@@ -325,3 +325,15 @@ def test_a_person_is_asked_before_a_session_goes(tmp_path: Path, typed: str, lef
     assert "2026-03-01  The heron of Lindisfarne" in seen
     assert "erase 1 session of 2 turns for good?" in seen
     assert len(shared.json("sessions")["sessions"]) == left
+
+
+def test_a_turn_said_without_memory_stays_in_its_session_and_can_be_forgotten(
+    memory: Memory, tmp_path: Path
+) -> None:
+    session = memory.begin_session()
+    memory.save_turn(session, "user", "Corin sings", becomes_memory=False)
+    assert memory.keep_turns() == []
+    assert memory.list(EVERYTHING, n=9)[1] == 0
+    assert [turn.text for turn in memory.session(session.id).turns] == ["Corin sings"]
+    memory.erase(memory.plan_forget(Selection(query="Corin")))
+    assert bytes_with(tmp_path, "Corin") == []

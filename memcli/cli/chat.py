@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ from memcli.types import Selection
 
 if TYPE_CHECKING:
     from memcli.chat import Chat, Exchange, Manner
+    from memcli.cli.output import Output
     from memcli.types import ChatModel, Session
 
 
@@ -65,15 +66,16 @@ def chat(
         return
     if forgets(run, said):
         return
+    notices = Notices(run.out)
     begun = open_chat(
         run,
         pick_model(run),
         session=going_on,
         manner=manner,
         remembers=remembers,
-        notice=lambda text: run.out.message(f"memcli: {text}"),
+        notice=notices.say,
     )
-    _answer_once(run, begun, said, with_why=why)
+    _answer_once(run, begun, said, notices, with_why=why)
 
 
 def _said(words: list[str] | None, *, as_json: bool) -> str | None:
@@ -163,18 +165,44 @@ def name_host(model: ChatModel, notice: Callable[[str], None]) -> None:
         )
 
 
-def show_answer(run: Run, chat: Chat, said: str) -> None:
+class Notices:
+    """What the person should know meanwhile, from any thread: it never stands inside an answer."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._held: list[str] | None = None
+
+    def say(self, text: str) -> None:
+        """Say it now, or after the answer that is being shown."""
+        if self._held is None:
+            self._out.message(text)
+        else:
+            self._held.append(text)
+
+    @contextmanager
+    def after(self) -> Iterator[None]:
+        """Say nothing as long as this lasts, and then all of it."""
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            for text in held:
+                self._out.message(text)
+
+
+def show_answer(run: Run, chat: Chat, said: str, notices: Notices) -> None:
     """Ask, and show the answer as it comes. Raises what `answer` does; what has come is shown and kept."""
     shown = run.out.answering(with_thinking=run.settings.chat_thinking)
-    with shown as answer, closing(chat.answer(said)) as pieces:
+    with notices.after(), shown as answer, closing(chat.answer(said)) as pieces:
         for piece in pieces:
             answer.add(piece)
 
 
-def _answer_once(run: Run, chat: Chat, said: str, *, with_why: bool) -> None:
+def _answer_once(run: Run, chat: Chat, said: str, notices: Notices, *, with_why: bool) -> None:
     failure = None
     try:
-        show_answer(run, chat, said)
+        show_answer(run, chat, said, notices)
     except ModelError as error:
         failure = error
     run.out.flush()
@@ -189,7 +217,7 @@ def _answer_once(run: Run, chat: Chat, said: str, *, with_why: bool) -> None:
     elif with_why:
         show_why(run, exchange)
     if not exchange.is_whole and not failure:
-        run.out.message("memcli: the model stopped at the length it may have: the answer is not whole")
+        run.out.message("the model stopped at the length it may have: the answer is not whole")
     chat.close()
     if failure:
         raise StoppedError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memcli.chat import WARM_RECALL_S, Chat, Manner
-from memcli.cli.chat import forgets, name_host, open_chat, show_answer, show_why
+from memcli.cli.chat import Notices, forgets, name_host, open_chat, show_answer, show_why
 from memcli.cli.forget import carry_out
 from memcli.cli.models import pick_model
 from memcli.cli.output import report_error
@@ -48,8 +48,7 @@ class Talk:
         self.run = run
         self.is_over = False
         self._with_why = with_why
-        self._is_answering = False
-        self._unsaid: list[str] = []
+        self._notices = Notices(run.out)
 
     def hold(self) -> None:
         """Greet, then hear and answer."""
@@ -62,11 +61,8 @@ class Talk:
             self.chat.close()
 
     def say(self, text: str) -> None:
-        """Tell the person something, from any thread: above what they type, never inside an answer."""
-        if self._is_answering:
-            self._unsaid.append(text)
-        else:
-            self.run.out.message(text)
+        """Tell the person something, from any thread."""
+        self._notices.say(text)
 
     def _greet(self) -> None:
         chat = self.chat
@@ -107,18 +103,13 @@ class Talk:
 
     def answer(self, said: str) -> None:
         """Answer what is said; Ctrl-C stops the answer only."""
-        self._is_answering = True
         self.run.out.line()
         try:
-            show_answer(self.run, self.chat, said)
+            show_answer(self.run, self.chat, said, self._notices)
         except KeyboardInterrupt:
             self.say("stopped; what has come is kept")
         finally:
-            self._is_answering = False
             self.run.out.line()
-            unsaid, self._unsaid = self._unsaid, []
-            for text in unsaid:
-                self.say(text)
         if self._with_why and self.chat.last:
             show_why(self.run, self.chat.last)
 
