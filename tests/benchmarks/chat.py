@@ -62,7 +62,8 @@ def main(memories: int) -> None:
         server.says = watch
         shared = Shared(Path(place), {"OLLAMA_HOST": server.host, "MEMCLI_EMBEDDER": "builtin"})
         write_history(Path(place, "history.jsonl"), memories)
-        assert shared("import", "history.jsonl").returncode == 0
+        with shared.start("import", "history.jsonl") as filling:
+            filling.communicate()
         times: dict[str, list[tuple[float, float]]] = {"on": [], "off": []}
         with Terminal(shared, "chat", "--history", "window:1") as terminal:
             terminal.wait_for(READY)
