@@ -33,6 +33,7 @@ _SUMMARY_TOKENS = 400
 _UNSEEN_EXCHANGES = 4
 _TRIES = 3
 _AT_END_S = 2.0
+_ASKED_CHARS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,7 @@ class Chat:
     def _recall(self, text: str, before: Sequence[Turn]) -> Future[Block]:
         """Begin to look for the memories that help with an answer and are not in the talk already."""
         seen = self._prompt(text, before, None)
-        query = Query(text, now=self.memory.clock(), k=self.manner.k, filters=self.manner.filters)
+        query = Query(_asked(text), now=self.memory.clock(), k=self.manner.k, filters=self.manner.filters)
         budget = block_budget(
             self._gauge, system=seen.messages[0].text, question=text, wanted=self.manner.budget_tokens
         )
@@ -321,9 +322,19 @@ class Chat:
         if answer is not None:
             arm: Arm = "without_memory" if exchange.block is None else "with_memory"
             took_ms = exchange.took_ms
-            self._learner.do(lambda memory: memory.note_answer(answer, arm=arm, took_ms=took_ms))
+            self._later(lambda memory: memory.note_answer(answer, arm=arm, took_ms=took_ms))
         if self.remembers:
-            self._learner.do(lambda memory: memory.keep_turns())
+            self._later(lambda memory: memory.keep_turns())
+
+    def _later(self, job: Callable[[Memory], object]) -> None:
+        """Have something done beside the conversation; where it fails, that is said and nothing else."""
+
+        def tell(done: Future[object]) -> None:
+            error = done.exception()
+            if isinstance(error, MemcliError):
+                self._say_once(f"after the answer: {error.message}")
+
+        self._learner.do(job).add_done_callback(tell)
 
     def close(self) -> None:
         """Do what is left, for a moment; the rest is done by later commands."""
@@ -390,6 +401,11 @@ def _hurried(memory: Memory, limit_s: float) -> Memory:
     """The memory with an embedder that leaves time for an answer from keywords within the limit."""
     place = memory.place
     return replace(memory, place=replace(place, embed_timeout_s=min(place.embed_timeout_s, limit_s / 2)))
+
+
+def _asked(text: str) -> str:
+    """What memories are looked for with: of something pasted, what it begins and ends with."""
+    return text if len(text) <= _ASKED_CHARS else f"{text[: _ASKED_CHARS // 2]}\n{text[-_ASKED_CHARS // 2 :]}"
 
 
 def _since(began: float) -> int:

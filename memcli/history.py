@@ -166,7 +166,8 @@ def _recent(turns: Sequence[Turn], *, history: History, room: int, cost: Callabl
 
 def shortened(text: str, room: int, cost: Callable[[str], int]) -> str:
     """The beginning and the end of a text that is too long: both say most of what it is about."""
-    low, high = 0, len(text)
+    # No text has fewer tokens than a quarter of its characters.
+    low, high = 0, min(len(text), 4 * room)
     while low < high:
         middle = (low + high + 1) // 2
         if cost(_ends(text, middle)) <= room:

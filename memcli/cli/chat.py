@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -244,7 +244,7 @@ def exchange_json(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def show_why(run: Run, exchange: Exchange) -> None:
+def show_why(run: Run, exchange: Exchange, *, forgotten: Collection[str] = ()) -> None:
     """Every memory that went into an answer, with its score and what it cost, and what was left out."""
     from memcli.cli.output import one_line, parts_told
     from memcli.inject import item_tokens
@@ -256,6 +256,9 @@ def show_why(run: Run, exchange: Exchange) -> None:
     if not block.hits:
         run.out.message("no memory helps with that")
     for hit, tokens in zip(block.hits, item_tokens(block), strict=True):
+        if hit.record.id in forgotten:
+            run.out.message(f"{hit.record.id[:8]}  forgotten since")
+            continue
         shown = one_line((hit.excerpt or hit.record.text)[:80])
         told = parts_told({name: part for name, part in hit.parts.items() if part}) or "always told"
         run.out.message(f"{hit.record.id[:8]}  {hit.score:.2f}  {tokens} tokens  {shown}\n          {told}")

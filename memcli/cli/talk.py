@@ -134,9 +134,12 @@ def _help(talk: Talk, _: str) -> None:
 
 
 def _why(talk: Talk, _: str) -> None:
-    if talk.chat.last is None:
+    exchange = talk.chat.last
+    if exchange is None:
         raise NothingMatchedError("there is no answer yet", "ask something first")
-    show_why(talk.run, talk.chat.last)
+    told = {hit.record.id for hit in exchange.block.hits} if exchange.block else set()
+    there = {record.id for record in talk.run.memory.read().get(list(told), now=talk.run.now())}
+    show_why(talk.run, exchange, forgotten=told - there)
 
 
 def _memories(talk: Talk, words: str) -> None:

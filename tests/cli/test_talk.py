@@ -170,6 +170,7 @@ def test_what_another_terminal_remembers_and_forgets_counts_at_once(
     say(terminal, "Where is the key of the shed?")
     assert "under the beehive" in asked(server)[-1]
     assert shared.here("forget", "--query", "beehive", "--yes").returncode == 0
+    assert "beehive" not in obey(terminal, "/why", shows="forgotten since")
     say(terminal, "Where was the key of the shed again?")
     assert "under the beehive" not in json.dumps(server.chats()[-1])
 
