@@ -13,6 +13,9 @@ from memcli import lifecycle, retold
 from memcli.errors import MemcliError, UsageError
 from memcli.importers import ReadOptions, Source, Unreadable, read
 from memcli.importers.parts import Part, parts
+from memcli.importers.records import is_of_lines
+from memcli.importers.seen import Seen
+from memcli.reading import Reading, Sessions, all_of, bad_line_again, so_far
 from memcli.redact import scrub_record
 from memcli.renewal import AS_EXPORTED
 from memcli.types import (
@@ -27,18 +30,21 @@ from memcli.types import (
     Millis,
     Notice,
     Origin,
+    Reached,
     Record,
     Skip,
 )
 
 if TYPE_CHECKING:
-    from memcli.store.lance import LanceStore
+    from memcli.importers.source import Place
+    from memcli.store.lance import LanceStore, Version
 
 # Records stored in one commit: large enough to be fast, small enough that a killed import loses little.
 BATCH = 4_000
 # So much text makes a batch as well: a few huge notes are as heavy as many messages.
 _BATCH_CHARS = 2_000_000
 _TOLD_EVERY = 500  # records; a progress bar need not move more often
+_BAD_LINES_TOLD = 1_000
 _OWN_ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 
 
@@ -75,10 +81,14 @@ class Shelf:
         """The key of the store's hashes."""
         return self.store.state.key
 
-    def known(self, origins: Sequence[Origin]) -> lifecycle.Known:
-        """What is stored or buried of these origins."""
+    def version(self) -> Version:
+        """How often the store was written to."""
+        return self.store.version()
+
+    def known(self, origins: Sequence[Origin], *, at: Version) -> lifecycle.Known:
+        """What was stored of these origins at that version, and what is buried."""
         buried = self.store.buried([value for origin in origins for value in lifecycle.hashes(origin)])
-        return lifecycle.Known({**self.planned, **self.store.known(origins)}, buried)
+        return lifecycle.Known({**self.planned, **self.store.known_at(at, origins)}, buried)
 
     def get(self, ids: Sequence[str]) -> Mapping[str, Record]:
         """The memories of these ids."""
@@ -101,7 +111,7 @@ class _Tally:
     skipped: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
-    conversations: set[str] = field(default_factory=set)
+    sessions: Sessions = field(default_factory=Sessions)
     notes: int = 0
     oldest: Millis | None = None
     newest: Millis | None = None
@@ -118,6 +128,36 @@ class _Tally:
         """Whether any record was read."""
         return bool(self.outcomes or self.skipped or self.bad_lines)
 
+    def go_on(self, counts: Mapping[str, Any]) -> None:
+        """Begin with what an earlier reading of the same file gave: all of it is known by now."""
+        self.messages.update(counts["messages"])
+        self.skipped.update(counts["skipped"])
+        self.redacted.update(counts["redacted"])
+        self.outcomes.update(known=counts["duplicates"], forgotten=counts["forgotten"])
+        self.sessions.load(counts["sessions"])
+        self.notes = counts["notes"]
+        for number in counts["bad_lines"]:
+            self.bad_lines.append(number)
+            self.warnings.append(bad_line_again(number))
+
+    def note(self, item: Skip | BadLine | Notice) -> None:
+        """What is no record, or one that was left out."""
+        match item:
+            case Skip():
+                self.skipped[item.reason] += item.count
+            case Notice():
+                self.warnings.append(item.text)
+            case BadLine():
+                self._note_bad_line(item)
+
+    def _note_bad_line(self, bad: BadLine) -> None:
+        # A file of another kind may be nothing but bad lines, millions of them.
+        self.bad_lines.append(bad.number)
+        if len(self.bad_lines) <= _BAD_LINES_TOLD:
+            self.warnings.append(f"line {bad.number}: {bad.why}")
+        elif len(self.bad_lines) == _BAD_LINES_TOLD + 1:
+            self.warnings.append(f"more than {_BAD_LINES_TOLD:,} lines could not be read")
+
     def count(self, record: Record, outcome: str) -> None:
         """One record that the file holds: added, known or forgotten."""
         self.outcomes[outcome] += 1
@@ -127,7 +167,7 @@ class _Tally:
             self.newest = at if self.newest is None else max(at, self.newest)
         if record.kind == "episode" and record.role in ROLES:
             self.messages[record.role or ""] += 1
-            self.conversations.add(record.session_id or "")
+            self.sessions.note_kept(record.session_id or "")
         else:
             self.notes += 1
 
@@ -138,7 +178,7 @@ class _Tally:
         return FileReport(
             path=path,
             format=form,
-            conversations=len(self.conversations),
+            conversations=self.sessions.kept(),
             messages={role: self.messages[role] for role in ROLES},
             notes=self.notes,
             added=self.outcomes["added"],
@@ -162,8 +202,10 @@ def absorb_file(
     now: Millis,
     shelf: Shelves,
     progress: Callable[[int, int | None], None],
-) -> FileReport | None:
-    """Take in one file, or what an archive holds; None when it only belongs to an export (settings…).
+    before: tuple[Reading, Place] | None,
+    keep: Callable[[Reading], None],
+) -> tuple[FileReport | None, Reading | None]:
+    """Take in one file, or what an archive holds.
 
     Args:
         source: the file.
@@ -172,8 +214,14 @@ def absorb_file(
         now: the clock.
         shelf: opens the shelf of a batch.
         progress: told (bytes read, bytes in all or None), now and then.
+        before: what an earlier reading gave of the beginning of the file, and its end.
+        keep: told what a file by lines has given so far, now and then.
+
+    Returns:
+        What became of it, None when it only belongs to an export (settings…); and what another reading
+        need not read again, None for nothing more than what is kept.
     """
-    taking = _Taking(place, intake, now, _Batch(shelf, intake, now), progress)
+    taking = _Taking(place, intake, now, _Batch(shelf, intake, now), progress, before, keep)
     try:
         is_archive = source.kind == "zip"
         for part in parts(source, encoding=intake.options.encoding, format_name=intake.format_name):
@@ -182,13 +230,17 @@ def absorb_file(
             elif is_archive:
                 taking.take_member(part)
             else:
+                taking.go_on(part)
                 taking.take(part)
     except UsageError as error:
         # What was read before stays; the report says why no more was.
         taking.tally.error = error
     taking.batch.store(taking.tally)
     taking.tally.warnings += [notice.text for notice in retold.notices(taking.tally.changed_roles)]
-    return taking.report(source.path)
+    report = taking.report(source.path)
+    if taking.is_followed or report is None:
+        return report, taking.reading
+    return report, all_of(report, source)
 
 
 @dataclass(slots=True)
@@ -200,10 +252,37 @@ class _Taking:
     now: Millis
     batch: _Batch
     progress: Callable[[int, int | None], None]
+    before: tuple[Reading, Place] | None
+    keep: Callable[[Reading], None]
+    reading: Reading | None = None
+    """How far a file by lines is stored, until the next such place is reached."""
+    is_followed: bool = False
     tally: _Tally = field(default_factory=_Tally)
-    positions: Counter[str] = field(default_factory=Counter)
     forms: dict[str, None] = field(default_factory=dict)
     """The names of the formats that were met, in order."""
+
+    def go_on(self, part: Part) -> None:
+        """Read a file by lines from where it was left."""
+        source, encoding = part.source, self.intake.options.encoding
+        if not (part.form.by_line and source.can_go_on and is_of_lines(source, encoding=encoding)):
+            return
+        self.is_followed = True
+        if self.before is None or self.before[0].counts["format"] != part.form.name:
+            source.go_on(None)
+            return
+        reading, place = self.before
+        source.go_on(place)
+        self.tally.go_on(reading.counts)
+
+    def reach(self, reached: Reached) -> None:
+        """Store all that stands before a place between two lines, and remember the place."""
+        self.batch.store(self.tally)
+        if self.reading is not None:
+            self.keep(self.reading)
+        self.reading = so_far(self.tally.report("", self._form()), reached, self.tally.sessions)
+
+    def _form(self) -> str | None:
+        return " + ".join(self.forms) or None
 
     def take_member(self, part: Part) -> None:
         """Take in a member of an archive; when it cannot be read, the others are read all the same."""
@@ -236,26 +315,7 @@ class _Taking:
             return None
         if tally.failures and not tally.has_anything:
             tally.error = tally.failures[0]
-        return tally.report(path, " + ".join(self.forms) or None)
-
-
-_COUNTS = ("conversations", "messages", "notes", "duplicates", "forgotten", "skipped")
-
-
-def counts_of(report: FileReport) -> dict[str, Any] | None:
-    """What reading the same file again would count, as JSON; None when there was something to say of it.
-
-    The counts hold no words: they stay when what the file held is forgotten.
-    """
-    if report.error or report.warnings or report.bad_lines or report.redacted:
-        return None
-    counts = {name: getattr(report, name) for name in _COUNTS} | {"format": report.format}
-    return counts | {"duplicates": report.added + report.duplicates}
-
-
-def report_again(path: str, counts: Mapping[str, Any]) -> FileReport:
-    """The report of a file that is known to the last byte, without reading it."""
-    return FileReport(path=path, **counts)
+        return tally.report(path, self._form())
 
 
 def unread(path: Unreadable) -> FileReport:
@@ -284,16 +344,13 @@ def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -
     tally = taking.tally
     for item in items:
         match item:
-            case Skip():
-                tally.skipped[item.reason] += item.count
-            case BadLine():
-                tally.bad_lines.append(item.number)
-                tally.warnings.append(f"line {item.number}: {item.why}")
-            case Notice():
-                tally.warnings.append(item.text)
+            case Skip() | BadLine() | Notice():
+                tally.note(item)
+            case Reached():
+                taking.reach(item)
             case Conversation():
                 session = item.id or place()
-                said = _of_conversation(item, session, taking.positions, taking.now)
+                said = _of_conversation(item, session, tally.sessions, taking.now)
                 yield from _wanted(said, tally, taking.intake)
             case Document():
                 document = _Told(_of_document(item, taking.now), item.echo)
@@ -303,14 +360,11 @@ def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -
 
 
 def _of_conversation(
-    conversation: Conversation, session: str, positions: Counter[str], now: Millis
+    conversation: Conversation, session: str, sessions: Sessions, now: Millis
 ) -> Iterator[_Told]:
     about = dict(conversation.meta) | ({"title": conversation.title} if conversation.title else {})
-    for message in conversation.messages:
-        position = None
-        if not conversation.is_excerpt:
-            position = positions[session]
-            positions[session] += 1
+    first = None if conversation.is_excerpt else sessions.place(session, len(conversation.messages))
+    for ordinal, message in enumerate(conversation.messages):
         record = Record(
             id="",
             text=message.text,
@@ -322,7 +376,7 @@ def _of_conversation(
             source=f"import:{conversation.source}",
             source_id=message.id,
             session_id=session,
-            position=position,
+            position=None if first is None else first + ordinal,
             created_at=message.at,
             updated_at=now,
             meta=about | dict(message.meta),
@@ -387,8 +441,11 @@ class _Batch:
     shelf: Shelves
     intake: Intake
     now: Millis
-    added: set[int] = field(default_factory=set)
-    """What this file has added is known by: what repeats inside one file is skipped."""
+    seen: Seen = field(default_factory=Seen)
+    """What this file held so far is known by: what repeats inside one file is skipped."""
+    before: Version = None
+    """The store without what this file has added to it; that alone is searched, however large the file."""
+    left_at: Version = ("", 0)
     waiting: list[_Told] = field(default_factory=list)
     chars: int = 0
 
@@ -411,7 +468,10 @@ class _Batch:
             return
         with self.shelf() as shelf:
             origins = [lifecycle.origin_of(told.record, shelf.key, echo=told.echo) for told in self.waiting]
-            known = shelf.known(origins)
+            if shelf.version() != self.left_at:
+                # The first batch, or somebody else has written since.
+                self.before = shelf.version()
+            known = shelf.known(origins, at=self.before)
             asked = [told.record.id for told in self.waiting if told.record.id]
             asked += [
                 id_ for origin in origins if self._is_looked_at(origin, known) and (id_ := known.id(origin))
@@ -421,6 +481,7 @@ class _Batch:
             for told, origin in zip(self.waiting, origins, strict=True):
                 changes |= {change.record.id: change for change in self._plan(told, origin, view, tally)}
             shelf.keep(list(changes.values()))
+            self.left_at = shelf.version()
         self.waiting, self.chars = [], 0
 
     def _is_looked_at(self, origin: Origin, known: lifecycle.Known) -> bool:
@@ -430,9 +491,10 @@ class _Batch:
 
     def _plan(self, told: _Told, origin: Origin, view: _View, tally: _Tally) -> Sequence[Change]:
         record, marks = told.record, _marks(told, origin)
-        if any(mark in self.added for mark in marks):
+        if self.seen.has_any(marks):
             tally.skipped["duplicate"] += 1
             return ()
+        self.seen.update(marks)
         if record.id in view.stored:
             tally.count(record, "known")
             return ()
@@ -446,7 +508,6 @@ class _Batch:
             changes = self._plan_known(named, change, view, tally)
         added = any(change.action == "add" for change in changes)
         tally.count(record, "added" if added else change.why)
-        self.added.update(marks if added else ())
         return [change for change in changes if change.action != "skip"]
 
     def _known(self, told: _Told, origin: Origin, view: _View) -> lifecycle.Known:
@@ -455,7 +516,7 @@ class _Batch:
         stored = view.stored.get(there or "")
         if told.record.id:
             # Two of our own that share an origin: one has replaced the other.
-            is_other = there is not None and _mark(there) in self.added
+            is_other = there is not None and self.seen.has_any([there])
         elif stored is None or (origin.place or "") in view.known.stored:
             is_other = False
         elif told.record.kind == "document":
@@ -498,18 +559,13 @@ class _View:
     stored: Mapping[str, Record]
 
 
-def _marks(told: _Told, origin: Origin) -> list[int]:
+def _marks(told: _Told, origin: Origin) -> list[str]:
     """What a record is known by inside its file: its own id, or its origin."""
     if told.record.id:
-        return [_mark(told.record.id)]
+        return [told.record.id]
     marks = [mark for mark in (origin.place, origin.echo) if mark]
     id_ = told.record.source_id if told.has_session else None
     # Where a program tells messages apart by ids, the same words at the same time are one only under one id.
     if origin.said and (id_ is None or retold.is_unique(id_)):
         marks.append(f"{origin.said}{id_ or ''}")
-    return list(map(_mark, marks))
-
-
-def _mark(value: str) -> int:
-    # An integer takes a third of the room of the text, and a file may hold millions.
-    return hash(value)
+    return marks

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memcli import (
-    __version__,
     inject,
     lifecycle,
     rank,
@@ -66,6 +65,8 @@ if TYPE_CHECKING:
 
     from memcli.absorb import Intake, Shelf
     from memcli.importers import Source
+    from memcli.importers.source import Place as FilePlace
+    from memcli.reading import Reading
 
 # Candidates of each list that ranking looks at.
 _CANDIDATES = 300
@@ -394,10 +395,12 @@ class Memory:
         plan: list[Change],
         progress: Callable[[int, int], None] | None,
     ) -> FileReport | None:
-        from memcli.absorb import absorb_file, counts_of, report_again
+        from memcli import reading
+        from memcli.absorb import absorb_file
 
-        if counts := self._counts_of_read(source, intake):
-            return report_again(source.path, counts)
+        before = self._read_before(source, intake)
+        if before and before[0].size == source.size:
+            return reading.report_again(source.path, before[0].counts)
         side = self.read_side()
         buried = side.tombstones() if side else 0
 
@@ -413,18 +416,19 @@ class Memory:
                 places[file.path] = (file, self._place_of(file))
             return places[file.path][1]
 
-        report = absorb_file(
+        note = partial(self._note_read, source, intake, buried=buried)
+        report, done = absorb_file(
             source,
             place=place,
             intake=intake,
             now=self.clock(),
             shelf=partial(self._shelf, intake, planned, plan),
             progress=tell,
+            before=before,
+            keep=note,
         )
-        if report and not intake.dry_run:
-            asked = places.values() if report.added else ()
-            named = {file.fingerprint: name for file, name in asked if file is source or file.is_read}
-            self._note_read(source, intake, places=named, counts=counts_of(report), buried=buried)
+        asked = places.values() if report and report.added and not intake.dry_run else ()
+        note(done, places={f.fingerprint: name for f, name in asked if f is source or f.is_read})
         return report
 
     @contextmanager
@@ -454,43 +458,38 @@ class Memory:
         self,
         source: Source,
         intake: Intake,
+        done: Reading | None,
         *,
-        places: Mapping[str, str],
-        counts: dict[str, Any] | None,
         buried: int,
+        places: Mapping[str, str] = {},
     ) -> None:
-        """Remember a file that was read, so that it is known again when it has moved or not changed.
+        """Remember what was read of a file: it may come again, moved, grown or as it is.
 
         `places` are the conversations of what names none in it, by the fingerprint of their file or member.
         """
-        if not places and not (counts and source.size):
+        from memcli import reading
+
+        if intake.dry_run or not (places or (done and source.key)):
             return
         with self.write() as (store, side):
-            key = store.state.key
             for fingerprint, place in places.items():
-                side.note_file(lifecycle.keyed_hash(key, "file", fingerprint), place)
+                side.note_file(lifecycle.keyed_hash(store.state.key, "file", fingerprint), place)
             # Something forgotten meanwhile: the counts are no longer what a second reading would give.
-            if counts and source.size and side.tombstones() == buried:
-                mark = _mark_of_read(key, source, intake)
-                side.note_read(_file_mark(key, source), mark, source.size, counts)
+            if done and source.key and side.tombstones() == buried:
+                reading.note(side, source, repr(intake), done)
 
-    def _counts_of_read(self, source: Source, intake: Intake) -> dict[str, Any] | None:
-        """What a file gave that was read to its end the same way and has not changed since."""
+    def _read_before(self, source: Source, intake: Intake) -> tuple[Reading, FilePlace] | None:
+        """What the beginning of a file gave that was read the same way and has not changed since."""
+        from memcli import reading
+
         side = self.read_side()
         if side is None or not source.key or intake.dry_run or intake.restore:
             return None
-        key = side.state().key
-        file = _file_mark(key, source)
-        size = side.size_when_read(file)
-        if size is None:
-            return None
-        counts = (
-            side.counts_of_read(file, _mark_of_read(key, source, intake)) if size == source.size else None
-        )
-        if counts is None:
+        before = reading.earlier(side, source, repr(intake))
+        if before is None and reading.is_known(side, source):
             with self.write() as (_, writable):
-                writable.drop_read(file)
-        return counts
+                reading.drop(writable, source)
+        return before
 
     def _place_of(self, source: Source) -> str:
         """The conversation of a file's messages that name none: the file's own, wherever it lies now."""
@@ -998,16 +997,6 @@ def _embedder_state(store: LanceStore) -> str:
 def _hashes(changes: Sequence[Change]) -> list[str]:
     """The origins of what a plan is about."""
     return [value for change in changes if change.origin for value in lifecycle.hashes(change.origin)]
-
-
-def _file_mark(key: bytes, source: Source) -> str:
-    """What tells a file by where it lies."""
-    return lifecycle.keyed_hash(key, "file", source.key)
-
-
-def _mark_of_read(key: bytes, source: Source, intake: Intake) -> str:
-    """What tells a reading of a file: its bytes, how it was asked for and who read it."""
-    return lifecycle.keyed_hash(key, "read", source.fingerprint, repr(intake), __version__)
 
 
 def _make_private(directory: Path) -> None:

@@ -114,6 +114,18 @@ class Notice:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A place between two lines of a file: all before it was yielded, and reading can go on from there.
+
+    `size` bytes in `lines` lines stand before it; `digest` is their SHA-256 (hex).
+    """
+
+    size: int
+    lines: int
+    digest: str
+
+
 # --- what is stored -------------------------------------------------------------------------------
 
 
@@ -147,7 +159,7 @@ class Record:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-Item: TypeAlias = Conversation | Document | Record | Skip | BadLine | Notice
+Item: TypeAlias = Conversation | Document | Record | Skip | BadLine | Notice | Reached
 """What a reader yields; a Record only from the program's own export."""
 
 

@@ -14,7 +14,7 @@ import pytest
 import memcli
 
 LINE = """
-__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → retold → vectors → sessions
+__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → reading → retold → vectors → sessions
 → tasks → renewal → selection → stats → package → export → models → store → prompt → history → inject
 → relevance → rank → updates → statements → keywords → weights → timewords → lifecycle → about → extract
 → passages → importers → redact → config → atomic → record_json → text → times → types → errors

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memcli.importers.content import content_of
-from memcli.importers.examples import Seen, digest_of, example, with_warning
+from memcli.importers.examples import digest_of, example, with_warning
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ID_KEYS, text_at
+from memcli.importers.seen import Seen
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.types import Item, Message, Skip
@@ -36,7 +37,7 @@ def _items(source: Source, options: ReadOptions) -> Iterator[Item]:
     for item in objects(source, options):
         if not isinstance(item, dict):
             yield item
-        elif seen.has(item):
+        elif seen.has(digest_of(item)):
             yield Skip("duplicate")
         else:
             id_ = text_at(item, ID_KEYS) or f"{NAME}-{digest_of(item)}"

@@ -9,6 +9,7 @@ from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import Said, in_conversations, text_at, without_repeats
 from memcli.importers.records import parse_line
+from memcli.importers.seen import Seen
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -45,7 +46,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _items(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
-    seen: set[str] = set()
+    seen = Seen()
     for item in objects(source, options):
         if not isinstance(item, dict):
             yield item
@@ -54,10 +55,8 @@ def _items(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
             listed = item.get(key)
             for record in listed if isinstance(listed, list) else []:
                 found = _READ[key](record, options) if isinstance(record, dict) else Skip("damaged")
-                if isinstance(found, Document) and found.id in seen:
+                if isinstance(found, Document) and seen.has(found.id):
                     found = Skip("duplicate")
-                elif isinstance(found, Document):
-                    seen.add(found.id)
                 yield found
 
 

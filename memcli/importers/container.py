@@ -80,12 +80,12 @@ class Unpacked(PieceStream):
 
     `packed_bytes` is how much of the compressed stream was taken, None where it is not compressed.
     Reading raises OSError where the data is damaged or cut off, after all that stands before, and for a
-    bomb.
+    bomb. `is_plain` says that it begins in the middle of a file without compression, whatever it looks like.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *, is_plain: bool = False) -> None:
         self.packed_bytes: int | None = None
-        super().__init__(self._unpack(stream))
+        super().__init__(iter(lambda: stream.read(_PIECE_BYTES), b"") if is_plain else self._unpack(stream))
 
     def _unpack(self, stream: BinaryIO) -> Iterator[bytes]:
         first = stream.read(len(_ZSTD_MAGIC))

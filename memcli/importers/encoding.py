@@ -106,7 +106,8 @@ def byte_lines(source: Source, encoding: Encoding) -> Iterator[bytes]:
     Only `\\n` ends a line: U+2028, U+0085 and a lone `\\r` are text.
     """
     stream = source.stream()
-    stream.read(encoding.mark_bytes)
+    if source.place is None or not source.place.size:
+        stream.read(encoding.mark_bytes)
     if encoding.is_wide:
         # Here "replace" only ever meets lone surrogates and half a character at a torn end.
         wide = io.TextIOWrapper(stream, encoding.name, errors="replace", newline="\n")

@@ -5,23 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from memcli.importers.seen import Seen
 from memcli.types import Conversation, Item, Message, Notice, Skip
-
-
-@dataclass(slots=True)
-class Seen:
-    """What a file held so far, as hashes: it may have millions of examples."""
-
-    marks: set[int] = field(default_factory=set)
-
-    def has(self, value: object) -> bool:
-        """Whether this JSON value was asked about before."""
-        mark = int(digest_of(value), 16)
-        is_known = mark in self.marks
-        self.marks.add(mark)
-        return is_known
 
 
 def digest_of(value: object) -> str:
@@ -38,7 +24,7 @@ def example(
     for message in said:
         if isinstance(message, Skip):
             yield message
-        elif message.role == "system" and seen.has(["system", message.text]):
+        elif message.role == "system" and seen.has(("system", message.text)):
             yield Skip("duplicate")
         else:
             messages.append(message)

@@ -32,9 +32,11 @@ class Format:
 
     `sniff` tells by content whether the file is one; `read` yields what it holds, every record exactly
     once: in a Conversation, or as a Document, Record, Skip or BadLine. It raises UsageError for a file
-    of which nothing can be read.
+    of which nothing can be read. `by_line` says that a file of lines can be read from any of them on: what
+    a line holds does not hang on those before it.
     """
 
     name: str
     sniff: Callable[[Head], bool]
     read: Callable[[Source, ReadOptions], Iterator[Item]]
+    by_line: bool = False

@@ -16,7 +16,6 @@ from memcli.importers.messages import (
     message_of,
     text_at,
     with_time_notice,
-    without_repeats,
 )
 from memcli.importers.records import records
 from memcli.importers.source import Source
@@ -32,9 +31,12 @@ def sniff(head: Head) -> bool:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """The messages, in pieces of their conversations; sessions may be mixed."""
-    messages = _messages(source, options)
-    return in_conversations(with_time_notice(without_repeats(messages)), source=NAME)
+    """The messages, in pieces of their conversations; sessions may be mixed.
+
+    One that is repeated comes again: whoever reads on from the middle would not know it, and its place in
+    its conversation must be the same.
+    """
+    return in_conversations(with_time_notice(_messages(source, options)), source=NAME)
 
 
 def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:

@@ -8,6 +8,7 @@ from typing import Any
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import text_at, time_of
+from memcli.importers.seen import Seen
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.types import Document, Item, Skip
@@ -26,7 +27,7 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The text of every value as a fact; of a value without text its pairs, a line each."""
-    seen: set[tuple[str, str]] = set()
+    seen = Seen()
     for item in objects(source, options):
         if not isinstance(item, dict):
             yield item
@@ -34,8 +35,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             yield Skip("damaged")
         else:
             place = _space(item), text_at(item, ("key",)) or ""
-            yield _document(item, place, options) if place not in seen else Skip("duplicate")
-            seen.add(place)
+            yield Skip("duplicate") if seen.has(place) else _document(item, place, options)
 
 
 def _is_item(record: Mapping[str, Any]) -> bool:

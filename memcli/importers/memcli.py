@@ -8,6 +8,7 @@ from typing import Any
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head, head_of
 from memcli.importers.records import Numbered, parse_line, records
+from memcli.importers.seen import Seen
 from memcli.importers.source import Source
 from memcli.importers.table import cells_of, header_in
 from memcli.record_json import JSON_COLUMNS, NULL_COLUMNS, from_formula_safe, record_from_json
@@ -26,7 +27,7 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The memories; one that is there twice is taken once."""
-    seen: set[str] = set()
+    seen = Seen()
     is_table = _is_table(head_of(source, encoding=options.encoding))
     for item in _rows(source, options) if is_table else records(source, encoding=options.encoding):
         if isinstance(item, tuple):
@@ -35,15 +36,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             yield item
 
 
-def _records(number: int, value: object, seen: set[str]) -> Iterator[Item]:
+def _records(number: int, value: object, seen: Seen) -> Iterator[Item]:
     for memory in _memories(value) if isinstance(value, Mapping) else [value]:
         try:
             record = record_from_json(memory)
         except ValueError as error:
             yield BadLine(number, str(error))
             continue
-        yield Skip("duplicate") if record.id in seen else record
-        seen.add(record.id)
+        yield Skip("duplicate") if seen.has(record.id) else record
 
 
 def _memories(record: Mapping[str, Any]) -> list[Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from memcli.importers.content import Content, content_of, tool_text
 from memcli.importers.format import ReadOptions
+from memcli.importers.seen import Seen
 from memcli.times import parse_file_time
-from memcli.types import Conversation, Item, Message, Millis, Notice, Skip
+from memcli.types import Conversation, Item, Message, Millis, Notice, Reached, Skip
 
 ROLE_KEYS = ("role", "sender", "author", "from", "speaker", "type")
 TEXT_KEYS = ("content", "text", "message", "value", "mes")
@@ -47,8 +48,6 @@ _MAX_META_CHARS = 1000
 
 PIECE_MESSAGES, PIECE_CHARS = 500, 1 << 20
 """A longer conversation comes in pieces of about so much."""
-
-_REMEMBERED = 1 << 19
 
 
 def is_message(record: Mapping[str, Any]) -> bool:
@@ -158,29 +157,18 @@ def _flagged_role(record: Mapping[str, Any]) -> str:
 def without_repeats(items: Iterable[Said | Item]) -> Iterator[Said | Item]:
     """The items without messages that came before: same session, id and text; without an id, same
     author, time and text. What has neither id nor time is never a repeat.
-
-    Of the last half million messages a hash of 64 bits is kept, so that memory stays bounded.
     """
-    recent: set[int] = set()
-    older: set[int] = set()
+    seen = Seen()
     for item in items:
-        if isinstance(item, tuple):
-            mark = _mark(*item)
-            if mark in recent or mark in older:
-                yield Skip("duplicate")
-                continue
-            if mark is not None:
-                recent.add(mark)
-            if len(recent) >= _REMEMBERED:
-                recent, older = set(), recent
-        yield item
+        mark = _mark(*item) if isinstance(item, tuple) else None
+        yield Skip("duplicate") if mark is not None and seen.has(mark) else item
 
 
-def _mark(session: str | None, message: Message) -> int | None:
+def _mark(session: str | None, message: Message) -> Hashable:
     if message.id is not None:
-        return hash((session, message.id, message.text))
+        return session, message.id, message.text
     if message.at is not None:
-        return hash((message.role, message.name, message.at, message.text))
+        return message.role, message.name, message.at, message.text
     return None
 
 
@@ -207,6 +195,9 @@ def in_conversations(items: Iterable[Said | Item], *, source: str) -> Iterator[I
     chars = 0
     for item in items:
         if not isinstance(item, tuple):
+            if held and isinstance(item, Reached):
+                yield Conversation(session, source, held)
+                held, chars = [], 0
             yield item
             continue
         is_full = len(held) >= PIECE_MESSAGES or chars >= PIECE_CHARS

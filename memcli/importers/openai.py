@@ -11,6 +11,7 @@ from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ID_KEYS, SESSION_KEYS, message_of, meta_of, text_at, time_of
 from memcli.importers.records import records
+from memcli.importers.seen import Seen
 from memcli.importers.source import Source
 from memcli.types import BadLine, Conversation, Item, Message, Skip
 
@@ -28,7 +29,7 @@ def sniff(head: Head) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """Each conversation whole. One without an id is known by a hash of what it holds."""
-    seen: set[str] = set()
+    seen = Seen()
     for item in records(source, encoding=options.encoding):
         if not isinstance(item, tuple):
             yield item
@@ -40,13 +41,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             yield from _conversation(item[1], options, seen)
 
 
-def _conversation(record: Mapping[str, Any], options: ReadOptions, seen: set[str]) -> Iterator[Item]:
+def _conversation(record: Mapping[str, Any], options: ReadOptions, seen: Seen) -> Iterator[Item]:
     listed = _messages_of(record)
     digest = _digest(listed)
-    if digest in seen:
+    if seen.has(digest):
         yield Skip("duplicate", len(listed))
         return
-    seen.add(digest)
     messages: list[Message] = []
     for entry in listed:
         message = message_of(entry, options) if isinstance(entry, dict) else Skip("empty")
@@ -68,14 +68,11 @@ def _conversation(record: Mapping[str, Any], options: ReadOptions, seen: set[str
         )
 
 
-def _is_repeated_prompt(message: Message, seen: set[str]) -> bool:
+def _is_repeated_prompt(message: Message, seen: Seen) -> bool:
     """Whether another conversation of the file began with this system prompt, as training data does."""
     if message.role != "system" or message.id is not None:
         return False
-    digest = _digest(message.text)
-    is_known = digest in seen
-    seen.add(digest)
-    return is_known
+    return seen.has(("system", message.text))
 
 
 def _messages_of(record: Mapping[str, Any]) -> list[Any]:

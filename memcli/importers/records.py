@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from memcli.importers.encoding import Encoding, byte_lines, encoding_of
 from memcli.importers.source import Source
 from memcli.text import clean, is_unicode
-from memcli.types import BadLine, Notice
+from memcli.types import BadLine, Notice, Reached
 
 Numbered: TypeAlias = tuple[int, Any]
 """The line (1-based) where a JSON value begins, and the value."""
@@ -23,6 +23,7 @@ MAX_DEPTH = 100
 """Deeper nesting is damage or an attack, and whoever reads the value later may recurse."""
 
 _CHUNK_CHARS = 1 << 20
+_TOLD_EVERY_BYTES = 8 << 20  # what an import that is killed has to read again at most
 _TOKEN_CHARS = 16  # no name, number or escape that the end of a buffer cuts is longer
 _ENOUGH = 100  # elements to tell a format by
 _BLANK = " \t\r\n\ufeff"
@@ -45,26 +46,39 @@ def _to_finite(number: str) -> float | None:
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_to_finite)
 
 
-def records(source: Source, *, encoding: str | None) -> Iterator[Numbered | BadLine | Notice]:
+def records(source: Source, *, encoding: str | None) -> Iterator[Numbered | BadLine | Notice | Reached]:
     """Every JSON value of the file with its line: one a line, or the elements of a JSON array.
+
+    Of a source that has a place the lines after it, and how far they came.
 
     What cannot be read comes as a BadLine where it stands; nothing after it is lost. Memory does not
     grow with the file, only with its largest record. Raises UsageError for an unknown encoding.
     """
     known = encoding_of(source.head(), asked=encoding, path=source.path, by_line=True)
     yield from known.notices()
-    if is_whole_json(source.head()[known.mark_bytes :].decode(known.name, "replace")):
-        yield from _elements(source, known)
-    else:
-        yield from _lines(source, known)
+    yield from (_elements if _is_whole(source, known) else _lines)(source, known)
+
+
+def is_of_lines(source: Source, *, encoding: str | None) -> bool:
+    """Whether its records can be read from any line on. Raises UsageError for an unknown encoding."""
+    known = encoding_of(source.head(), asked=encoding, path=source.path, by_line=True)
+    return not known.is_wide and not _is_whole(source, known)
+
+
+def _is_whole(source: Source, encoding: Encoding) -> bool:
+    return is_whole_json(source.head()[encoding.mark_bytes :].decode(encoding.name, "replace"))
 
 
 # --- one a line -----------------------------------------------------------------------------------
 
 
-def _lines(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice]:
+def _lines(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice | Reached]:
     codec = encoding.line_codec
-    for number, line in enumerate(byte_lines(source, encoding), start=1):
+    for item in _numbered_lines(source, encoding):
+        if isinstance(item, Reached):
+            yield item
+            continue
+        number, line = item
         try:
             text = line.decode(codec)
         except UnicodeDecodeError as error:
@@ -80,6 +94,31 @@ def _lines(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | 
             yield number, value
         else:
             yield from _odd_line(number, text, is_last=not line.endswith(b"\n"))
+
+
+def _numbered_lines(source: Source, encoding: Encoding) -> Iterator[tuple[int, bytes] | Reached]:
+    """The lines, from the source's place on; and, if it has one, now and then how far they came.
+
+    A last line that is not finished is told from what can be relied on: it is read again when it is.
+    """
+    lines, place = byte_lines(source, encoding), source.place
+    if place is None or encoding.is_wide:
+        yield from enumerate(lines, start=1)
+        return
+    told = place.size
+    if not place.size:
+        place.pass_by(source.head()[: encoding.mark_bytes])
+    for line in lines:
+        is_whole = line.endswith(b"\n")
+        if place.size - told >= (_TOLD_EVERY_BYTES if is_whole else 1):
+            yield place.reached()
+            told = place.size
+        yield place.lines + 1, line
+        if is_whole:
+            place.pass_by(line)
+            place.lines += 1
+    if place.size > told:
+        yield place.reached()
 
 
 def _odd_line(number: int, text: str, *, is_last: bool) -> Iterator[Numbered | BadLine | Notice]:
@@ -241,7 +280,7 @@ def _prefix_value(text: str) -> Any:
     return values[0] if values and not why else None
 
 
-def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice]:
+def _elements(source: Source, encoding: Encoding) -> Iterator[Numbered | BadLine | Notice | Reached]:
     cutter = _Cutter()
     for chunk in chunks(source, encoding):
         for piece in cutter.feed(chunk):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memcli.importers.examples import Seen, digest_of, example, with_warning
+from memcli.importers.examples import digest_of, example, with_warning
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ID_KEYS, message_of, text_at
+from memcli.importers.seen import Seen
 from memcli.importers.session import mappings_at, objects
 from memcli.importers.source import Source
 from memcli.types import Item, Message, Skip
@@ -45,7 +46,7 @@ def _items(source: Source, options: ReadOptions) -> Iterator[Item]:
         told = [turns, item.get("chosen"), item.get("rejected")]
         if not turns:
             yield Skip("empty-conversation")
-        elif seen.has(told):
+        elif seen.has(digest_of(told)):
             yield Skip("duplicate", len(turns))
         else:
             id_ = text_at(item, ID_KEYS) or f"{NAME}-{digest_of(told)}"

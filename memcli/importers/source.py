@@ -11,14 +11,14 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from memcli.errors import UsageError
 from memcli.importers.container import Member, PieceStream, Unpacked, members_of
-from memcli.types import Millis
+from memcli.types import Millis, Reached
 
 if TYPE_CHECKING:
     import sqlite3
@@ -61,6 +61,7 @@ class Source:
     `siblings` opens the others of its archive by such names. `key` is its real path, the same however it was
     reached, None for standard input; `mtime_ms` is when it was last changed; `is_named` says that somebody
     asked for this very file, not only for the directory it is in, `is_member` that it lies in an archive.
+    `place` is how far it was read by lines; None, as it is until `go_on`, where nobody wants to know.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Source:
         self.is_named = is_named
         self.is_member = is_member
         self.damage: UsageError | None = None
+        self.place: Place | None = None
         self._open_stream = open_stream
         self._file = file
         self._siblings: Mapping[str, Callable[[], Source]] = siblings or {}
@@ -144,6 +146,30 @@ class Source:
     def is_read(self) -> bool:
         """Whether it was read to its end."""
         return self._is_read
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether a later reading can begin in the middle: it is a file on a disk, without compression."""
+        self.head()
+        return self._file is not None and self._stream is not None and self._stream.packed_bytes is None
+
+    def place_after(self, size: int, lines: int) -> Place | None:
+        """The place after so many bytes in so many lines; None where there are not so many."""
+        place, missing = Place(lines=lines), size
+        with self._open_stream() as stream:
+            while missing and (piece := stream.read(min(missing, _BUFFER_BYTES))):
+                place.pass_by(piece)
+                missing -= len(piece)
+        return None if missing else place
+
+    def go_on(self, after: Place | None) -> None:
+        """Read from a place between two lines, or from the first byte, and tell how far it came."""
+        self.head()
+        self.place = after or Place()
+        if after is not None and self._opened is not None:
+            self._opened.seek(after.size)
+            self._stream = Unpacked(self._opened, is_plain=True)
+            self._unread, self._taken_bytes, self._sha256 = b"", after.size, after.sha256.copy()
 
     def finish(self) -> None:
         """Read what is left, for `damage` and `digest`."""
@@ -279,6 +305,24 @@ class Source:
         except OSError as error:
             self.damage = UsageError(f"{self.path} cannot be read: {_reason(error)}")
             return b""
+
+
+@dataclass(slots=True)
+class Place:
+    """How far a file was read: so many bytes and lines, and their SHA-256."""
+
+    size: int = 0
+    lines: int = 0
+    sha256: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    def pass_by(self, data: bytes) -> None:
+        """Go so many bytes further; whoever passes a line counts it."""
+        self.size += len(data)
+        self.sha256.update(data)
+
+    def reached(self) -> Reached:
+        """The place as it is now."""
+        return Reached(self.size, self.lines, self.sha256.hexdigest())
 
 
 def _wants_more(head: bytes) -> bool:

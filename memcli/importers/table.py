@@ -27,6 +27,7 @@ from memcli.importers.messages import (
     with_time_notice,
     without_repeats,
 )
+from memcli.importers.seen import Seen
 from memcli.importers.source import Source
 from memcli.text import clean
 from memcli.types import BadLine, Document, Item, Skip
@@ -110,21 +111,18 @@ def _messages(rows: Iterator[Row | BadLine], options: ReadOptions) -> Iterator[S
 
 
 def _documents(rows: Iterator[Row | BadLine], source: Source, options: ReadOptions) -> Iterator[Item]:
-    seen: set[str] = set()
-    ids: set[str] = set()
+    seen, ids = Seen(), Seen()
     for row in rows:
         if isinstance(row, BadLine):
             yield row
             continue
         text = "\n".join(f"{column}: {value}" for column, value in row.items())
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-        if not text or digest in seen:
+        if not text or seen.has(digest):
             yield Skip("duplicate" if text else "empty")
             continue
-        seen.add(digest)
         row_id = text_at(row, ID_KEYS) or digest
-        row_id = digest if row_id in ids else row_id
-        ids.add(row_id)
+        row_id = digest if ids.has(row_id) else row_id
         yield Document(
             f"{source.key or NAME}#{row_id}",
             NAME,

@@ -14,6 +14,7 @@ from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import meta_with
+from memcli.importers.seen import Seen
 from memcli.importers.session import in_pieces, objects
 from memcli.importers.source import Source
 from memcli.times import parse_file_time
@@ -50,11 +51,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _without_repeats(items: Iterator[Item]) -> Iterator[Item]:
-    seen: set[str | None] = set()
+    seen = Seen()
     for item in items:
         if isinstance(item, Conversation):
-            yield Skip("duplicate") if item.id in seen else item
-            seen.add(item.id)
+            yield Skip("duplicate") if seen.has(item.id) else item
         else:
             yield item
 

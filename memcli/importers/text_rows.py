@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memcli.importers.examples import Seen, digest_of
+from memcli.importers.examples import digest_of
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import ID_KEYS, meta_of, text_at, time_of
+from memcli.importers.seen import Seen
 from memcli.importers.session import objects
 from memcli.importers.source import Source
 from memcli.types import Document, Item, Skip
@@ -37,7 +38,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
         id_ = text_at(item, ID_KEYS) or f"{NAME}-{digest_of(text)}"
         if not text.strip():
             yield Skip("empty")
-        elif seen.has([id_, text]):
+        elif seen.has((id_, text)):
             yield Skip("duplicate")
         else:
             meta = meta_of(item)

@@ -312,6 +312,22 @@ class Table:
             finally:
                 run(latest())
 
+    def version(self) -> int:
+        """The number of the version that is read."""
+
+        async def version() -> int:
+            return int(await self._inner.version())
+
+        return run(version())
+
+    def go_back(self, version: int) -> None:
+        """Read an older version from now on. Raises GoneError when it is no longer there."""
+
+        async def checkout() -> None:
+            await self._inner.checkout(version)
+
+        run(checkout())
+
     def count(self, where: str | None = None) -> int:
         """How many rows there are, or match."""
 

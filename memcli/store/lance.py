@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memcli import lifecycle
 from memcli.errors import NothingMatchedError, StoreError, UsageError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+Version: TypeAlias = "tuple[str, int] | None"
 
 # English stems plus Chinese, Japanese and Thai words; then what it misses (a word inside a word,
 # "2.3.1", "C++", a Korean noun with its particle) by pairs of characters.
@@ -260,26 +261,32 @@ class LanceStore:
 
         return self.get(sorted(self._reading(read)), now=now)
 
+    def version(self) -> Version:
+        """Which table of memories is in use and how often it was written to; None before there is one."""
+
+        def read() -> Version:
+            table = self._memories()
+            return None if table is None else (self._state.memories or "", table.version())
+
+        return self._reading(read)
+
     def known(self, origins: Sequence[Origin]) -> dict[str, str]:
         """Which of these origins are stored: origin hash → memory id."""
-        marks = [(origin.place, origin.said, origin.echo) for origin in origins]
-        asked = dict(zip(ORIGIN_COLUMNS, zip(*marks, strict=True), strict=True)) if marks else {}
-
-        def read() -> dict[str, str]:
-            table = self._memories()
-            found: dict[str, str] = {}
-            if table is None:
-                return found
-            # A store that no new version has written to lacks the newest of them.
-            for column in asked.keys() & table.columns():
-                values = asked[column]
-                for some in _in_parts([value for value in values if value]):
-                    for batch in table.scan([column, "id"], where=one_of(column, some)):
-                        found.update((row[column], row["id"]) for row in batch.to_pylist())
-            return found
-
         # A dry run asks without the lock.
-        return self._reading(read)
+        return self._reading(lambda: _known_in(self._memories(), origins))
+
+    def known_at(self, version: Version, origins: Sequence[Origin]) -> dict[str, str]:
+        """Which of these origins were stored at that version; or are, where it is no longer there."""
+        if version is None:
+            return {}
+        if version == self.version():
+            return self.known(origins)
+        try:
+            table = self.database.open(version[0])
+            table.go_back(version[1])
+            return _known_in(table, origins)
+        except GoneError:
+            return self.known(origins)
 
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origin hashes have a tombstone."""
@@ -538,6 +545,20 @@ def build_indexes(table: Table) -> None:
 def _in_parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
     """The values, as many at a time as one condition may name."""
     return (values[start : start + _IDS_AT_ONCE] for start in range(0, len(values), _IDS_AT_ONCE))
+
+
+def _known_in(table: Table | None, origins: Sequence[Origin]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if table is None or not origins:
+        return found
+    marks = [(origin.place, origin.said, origin.echo) for origin in origins]
+    asked = dict(zip(ORIGIN_COLUMNS, zip(*marks, strict=True), strict=True))
+    # A store that no new version has written to lacks the newest of them.
+    for column in asked.keys() & table.columns():
+        for some in _in_parts([value for value in asked[column] if value]):
+            for batch in table.scan([column, "id"], where=one_of(column, some)):
+                found.update((row[column], row["id"]) for row in batch.to_pylist())
+    return found
 
 
 def _keys(table: Table, condition: str | None) -> list[str]:

@@ -123,6 +123,15 @@ class State:
     rebuild: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the first `size` bytes of a file gave; `mark` tells them and how they were read."""
+
+    mark: str
+    size: int
+    counts: Mapping[str, Any]
+
+
 class Side:
     """One open side store.
 
@@ -384,21 +393,14 @@ class Side:
         with self.change() as db:
             db.execute("INSERT OR IGNORE INTO files VALUES (?, ?)", (digest, place))
 
-    def size_when_read(self, file: str) -> int | None:
-        """How long a file was when it was last read to its end; None when it was not."""
+    def read_of(self, file: str) -> Read | None:
+        """How far a file was read last, and what that gave."""
         with self._translated():
-            row = self._db.execute("SELECT size FROM reads WHERE file = ?", (file,)).fetchone()
-        return row[0] if row else None
-
-    def counts_of_read(self, file: str, mark: str) -> dict[str, Any] | None:
-        """What a file gave, if its last reading had this mark, as `note_read` kept it."""
-        sql = "SELECT counts FROM reads WHERE file = ? AND mark = ?"
-        with self._translated():
-            row = self._db.execute(sql, (file, mark)).fetchone()
-        return json.loads(row[0]) if row else None
+            row = self._db.execute("SELECT mark, size, counts FROM reads WHERE file = ?", (file,)).fetchone()
+        return Read(row[0], row[1], json.loads(row[2])) if row else None
 
     def note_read(self, file: str, mark: str, size: int, counts: Mapping[str, Any]) -> None:
-        """Remember that a file was read to its end, until something is forgotten: counts, never words."""
+        """Remember how far a file was read, until something is forgotten: counts, never words."""
         with self.change() as db:
             db.execute(
                 "INSERT OR REPLACE INTO reads VALUES (?, ?, ?, ?)", (file, mark, size, json.dumps(counts))
