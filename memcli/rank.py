@@ -27,6 +27,12 @@ _ASKS_FOR_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 
+_ASKS_FOR_BEFORE = re.compile(
+    r"\b(?:previous(?:ly)?|former(?:ly)?|used? to|(?:my|our) (?:old|last)|originally|back then|in the past)\b"
+    r"|\bbefore(?:\s+(?-i:[A-Z])|\s+(?:i|we|that|now)\b|\s*(?:[,.;?？]|$))|以前|之前|原来|原先|曾经|从前|过去|旧(?:的|地址|号码|手机)",
+    re.IGNORECASE,
+)
+
 _CLOSING = "\"'”’」』)）] \n"
 _COURTESY = re.compile(
     r"\s*(?:\w+: )?(?:(?:thanks|thank you|you['’]re welcome|no problem|good ?bye|bye|see you)\b"
@@ -60,7 +66,7 @@ def rank(
       place of one that it replaced.
 
     A memory that was replaced never stands above the one that replaced it, unless only it fits the time
-    that the question names. Equal scores: newest first, then by id.
+    that the question names, or the question asks for what was before. Equal scores: newest first, then by id.
 
     Args:
         question: what is asked.
@@ -75,7 +81,7 @@ def rank(
     asked = _Asked.of(question, best, times=times, tz=tz)
     around = _Around.of(best, weights)
     hits = [_hit(each, asked, around, weights) for each in best]
-    return _with_updates(sorted(hits, key=_order), times, weights)[:k]
+    return _with_updates(sorted(hits, key=_order), asked, weights)[:k]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,8 @@ class _Asked:
     speaker: str | None
     times: Sequence[Span]
     tz: tzinfo
+    is_of_before: bool
+    """It asks for what held before what holds now, without a time."""
 
     @classmethod
     def of(cls, question: str, best: Sequence[_Scored], *, times: Sequence[Span], tz: tzinfo) -> _Asked:
@@ -131,6 +139,7 @@ class _Asked:
             speaker=named[0] if len(named) == 1 else None,
             times=times,
             tz=tz,
+            is_of_before=not times and _ASKS_FOR_BEFORE.search(question) is not None,
         )
 
 
@@ -207,10 +216,12 @@ def _context(each: _Scored, asked: _Asked, around: _Around, weights: Weights) ->
 
 def _time(each: _Scored, asked: _Asked, weights: Weights) -> float:
     at = each.record.created_at
+    if asked.is_of_before and each.record.superseded_by is not None:
+        return weights.time
     if at is None or not asked.times:
         return 0.0
     spoken = _spoken_of(each.candidate.passage, at, asked.tz)
-    fits = _is_within(at, asked.times) or any(_overlaps(span, asked.times) for span in spoken)
+    fits = _is_of(each.record, asked.times) or any(_overlaps(span, asked.times) for span in spoken)
     return weights.time if fits else weights.time_missed
 
 
@@ -221,6 +232,13 @@ def _spoken_of(passage: str, at: Millis, tz: tzinfo) -> tuple[Span, ...]:
 
 def _is_within(at: Millis | None, times: Sequence[Span]) -> bool:
     return at is not None and any(span.start <= at <= span.end for span in times)
+
+
+def _is_of(record: Record, times: Sequence[Span]) -> bool:
+    """Whether a memory was said in one of the times, or held at the end of one and was replaced later."""
+    at, ended = record.created_at, record.valid_to
+    has_held = at is not None and ended is not None and any(at <= span.end < ended for span in times)
+    return has_held or _is_within(at, times)
 
 
 def _overlaps(spoken: Span, times: Sequence[Span]) -> bool:
@@ -249,25 +267,25 @@ def _on_unit_scale(cosines: Sequence[float | None]) -> list[float]:
 # --- updates --------------------------------------------------------------------------------------
 
 
-def _with_updates(hits: Sequence[Hit], times: Sequence[Span], weights: Weights) -> list[Hit]:
+def _with_updates(hits: Sequence[Hit], asked: _Asked, weights: Weights) -> list[Hit]:
     """The same hits in order; what was replaced costs something and follows what replaced it."""
     by_id = {hit.record.id: hit for hit in hits}
-    marked = [_outdated(hit, by_id.get(hit.record.superseded_by or ""), times, weights) for hit in hits]
-    return _updates_first(sorted(marked, key=_order), times)
+    marked = [_outdated(hit, by_id.get(hit.record.superseded_by or ""), asked, weights) for hit in hits]
+    return _updates_first(sorted(marked, key=_order), asked)
 
 
-def _outdated(hit: Hit, newer: Hit | None, times: Sequence[Span], weights: Weights) -> Hit:
-    if newer is None or _fits_better(hit, newer, times):
+def _outdated(hit: Hit, newer: Hit | None, asked: _Asked, weights: Weights) -> Hit:
+    if newer is None or _fits_better(hit, newer, asked):
         return hit
     return _moved(hit, weights.outdated)
 
 
-def _fits_better(older: Hit, newer: Hit, times: Sequence[Span]) -> bool:
+def _fits_better(older: Hit, newer: Hit, asked: _Asked) -> bool:
     """Whether the question is about a time that only the older one fits."""
-    return _is_within(older.record.created_at, times) and not _is_within(newer.record.created_at, times)
+    return asked.is_of_before or (_is_of(older.record, asked.times) and not _is_of(newer.record, asked.times))
 
 
-def _updates_first(hits: Sequence[Hit], times: Sequence[Span]) -> list[Hit]:
+def _updates_first(hits: Sequence[Hit], asked: _Asked) -> list[Hit]:
     """The same hits; one that was replaced by another of them gives it its place and follows it."""
     by_id = {hit.record.id: hit for hit in hits}
     placed: dict[str, Hit] = {}
@@ -275,7 +293,7 @@ def _updates_first(hits: Sequence[Hit], times: Sequence[Span]) -> list[Hit]:
         chain = {hit.record.id: hit}
         newer = hit.record.superseded_by
         while newer is not None and newer in by_id and newer not in chain:
-            if _fits_better(hit, by_id[newer], times):
+            if _fits_better(hit, by_id[newer], asked):
                 break
             chain[newer] = by_id[newer]
             newer = by_id[newer].record.superseded_by

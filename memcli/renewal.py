@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Protocol
 
 from memcli import lifecycle
-from memcli.statements import said, sentences
+from memcli.statements import said, sentences, terms_of
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.store.where import one_of
@@ -155,7 +155,7 @@ def _pairs(newer: Sequence[Record], older: Sequence[Record]) -> Iterable[tuple[R
     for record in older:
         near: dict[str, Record] = {}
         if by_term:
-            held = {term for sentence in sentences(record.text) for term in sentence.terms}
+            held = {term for sentence in sentences(record.text) for term in terms_of(sentence)}
             near |= {each.id: each for term in held & by_term.keys() for each in by_term[term]}
         if by_slot:
             told = said(record.text)

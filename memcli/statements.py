@@ -65,7 +65,7 @@ class _Sign:
         return cls(tuple(cues.split("|")), re.compile(whole, re.IGNORECASE))
 
     def matches(self, text: str, folded: str) -> Iterator[re.Match[str]]:
-        if any(cue in folded for cue in self.cues):
+        if any(map(folded.__contains__, self.cues)):
             yield from self.pattern.finditer(text)
 
 
@@ -88,16 +88,8 @@ _ASKS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence that states something, and its terms."""
-
-    text: str
-    terms: frozenset[str]
-
-
 @lru_cache(maxsize=8192)
-def sentences(text: str) -> tuple[Sentence, ...]:
+def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text that state something: no questions, no code, nobody else's words.
 
     None of a text that is too long to be a statement.
@@ -109,22 +101,28 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         for match in _SENTENCE.finditer(_QUOTED.sub(" ", _CODE.sub(" ", text)))
         if match["end"] not in tuple("?？") and not _ASKS.match(match["said"]) and match["said"].strip()
     ]
-    if len(stated) > MOST_SENTENCES:
-        return ()
-    return tuple(Sentence(each, frozenset(terms(each))) for each in stated)
+    return tuple(stated) if len(stated) <= MOST_SENTENCES else ()
 
 
-_OTHERS = (
+@lru_cache(maxsize=16_384)
+def terms_of(sentence: str) -> frozenset[str]:
+    """The terms of a sentence."""
+    return frozenset(terms(sentence))
+
+
+_FAMILY = (
     "mother|father|mum|mom|dad|parents|sister|brother|son|daughter|kids?|wife|husband|partner"
     "|(?:girl|boy)?friend"
-    "|fianc[eé]e?|cousin|aunt|uncle|grand\\w+|nephew|niece|neighbou?r|colleague|co-?worker|(?:flat|room|house)mate"
-    "|boss|manager|landlord|doctor|teacher|team|company|family"
+    "|fianc[eé]e?|cousin|aunt|uncle|grand\\w+|nephew|niece|neighbou?r|colleague|co-?worker"
+    "|(?:flat|room|house)mate|family|team"
 )
-_OTHERS_ZH = (
+_OTHERS = rf"{_FAMILY}|boss|manager|landlord|doctor|teacher|company"
+_FAMILY_ZH = (
     "[妈爸哥弟姐妹爷奶姑舅叔姨]|儿子|女儿|孩子|老婆|老公|丈夫|妻子|女友|男友|女朋友|男朋友|朋友|同事|邻居"
-    "|室友|老板|领导|父母|家人"
+    "|室友|父母|家人|家长"
 )
-RELATIVES = re.compile(rf"\b(?:{_OTHERS}|cat|dog)s?\b|{_OTHERS_ZH}", re.IGNORECASE)
+_OTHERS_ZH = f"{_FAMILY_ZH}|老板|领导"
+RELATIVES = re.compile(rf"\b(?:{_FAMILY}|cat|dog)s?\b|{_FAMILY_ZH}", re.IGNORECASE)
 
 _SUBJECT = re.compile(
     r"\b(?P<me>i|we|(?:the )?user)\b"
@@ -272,7 +270,9 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
     ),
     (
         _Sign.of(
-            "left|quit|moved away from|moved out of|fired from|resigned from", rf"\bCUE {_CLAUSE}{_END}"
+            "quit my job at|left my job at|left|quit|moved away from|moved out of|fired from|resigned from"
+            "|stopped working at|stopped working for",
+            rf"\bCUE {_CLAUSE}{_END}",
         ),
         PLACE,
     ),
@@ -313,6 +313,8 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         HABIT,
     ),
     (_Sign.of("换成|改成|换到|改用|转到|跳槽到", rf"从{_CLAUSE}CUE"), HABIT),
+    (_Sign.of("辞职|离职|跳槽|退学|毕业", rf"从{_CLAUSE}CUE"), PLACE),
+    (_Sign.of("离开了", rf"CUE{_CLAUSE}{_STOP_ZH}"), PLACE),
     (
         _Sign.of(
             "不",
@@ -367,8 +369,9 @@ _TURNED: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
     ),
     (
         _Sign.of(
-            "like|love|enjoy|eat|drink",
-            r"\b(?:i|we|user) (?:now |actually |do |really |have come to )+"
+            "now like|now love|now enjoy|now eat|now drink|actually like|actually love|actually enjoy|do like"
+            "|do love|do enjoy|come to like|come to love|come to enjoy",
+            r"\b(?:i|we|user) (?:now |actually |do |have come to )+"
             rf"(?:likes?|loves?|enjoys?|eat|drink) {_CLAUSE}"
             r"(?=\s*(?:[,.;:!?]|$|\b(?:again|now|after all|these days)\b))",
         ),
@@ -394,8 +397,8 @@ _TURNED: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
 
 _OR = "instead of|rather than|over|to"
 _RATHER = _Sign.of(
-    _OR,
-    r"\b(?P<is_preference>prefers?|preferring)\b (?P<new>[^,.;:!?\n]+?) CUE (?P<old>[^,.;:!?\n]+?)" + _END,
+    "prefer",
+    rf"\bCUE(?:s|ring)? [^,.;:!?\n]+? (?:{_OR}) (?P<old>[^,.;:!?\n]+?){_END}",
 )
 _INSTEAD = _Sign.of("instead of|rather than", rf"\bCUE {_CLAUSE}{_END}")
 
@@ -404,9 +407,9 @@ NEWS = re.compile(
     r"|现在|如今|目前|换|新|改|以后|最近",
     re.IGNORECASE,
 )
-_NOW = re.compile(
+_NOW = _Sign.of(
+    " now|now i|now,|now we|these days|nowadays|changed my mind|现在|如今|改主意|以后",
     r"\b(?:now|these days|nowadays|from now on|changed my mind)\b|现在|如今|改主意|以后",
-    re.IGNORECASE,
 )
 ALSO = re.compile(r"\b(?:also|too|as well|another|second|besides|both)\b|也|还有|另外|第二", re.IGNORECASE)
 
@@ -488,9 +491,10 @@ def _ended(old: str, looks: re.Pattern[str]) -> Iterator[Over]:
         yield Over(named, clause, looks)
 
 
-def _news(sentence: str) -> Iterator[Over]:
+def _news(sentence: str, folded: str) -> Iterator[Over]:
     """What a sentence says is so now: an earlier one that names the same speaks of the same."""
-    if _NOW.search(sentence) and HABIT.search(sentence) and not ALSO.search(sentence):
+    is_news = next(_NOW.matches(sentence, folded), None) is not None
+    if is_news and HABIT.search(sentence) and not ALSO.search(sentence):
         clause = NEWS.sub(" ", sentence)
         named = _named(clause)
         if len(named) > 1 and _is_own(sentence) and _is_real(sentence):
@@ -510,7 +514,11 @@ _CHANGED: tuple[_Sign, ...] = (
         "|new schedule|new target|change of plan",
         r"\bCUE\b(?P<what>)",
     ),
-    _Sign.of("now", r"\b(?:is|are|starts?|takes place|costs?|leaves?|begins?|happens?) CUE\b(?P<what>)"),
+    _Sign.of(
+        "is now|are now|starts now|start now|takes place now|costs now|leaves now|begins now|happens now"
+        "|now starts|now start|now takes place|now costs|now leaves|now begins|now happens",
+        r"\bCUE\b(?P<what>)",
+    ),
     _Sign.of(
         "actually|correction|update",
         r"^(?:no, |sorry, |oh, )?CUE\b[,:]?(?P<what> (?:the|my|our) [^.;!?\n]*?"
@@ -574,8 +582,10 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "home",
         _Sign.of(
-            "live|living|moved|relocated",
-            rf"{_I}{_JUST} (?:CUE|lives)(?: (?:back|house|out|over|away|here))? (?:in|at|to|on|into)\b",
+            "live |lives |living |moved |relocated ",
+            r"^lives (?:in|at|on)\b|"
+            rf"{_I}{_JUST} (?:lives?|living|moved|relocated)"
+            r"(?: (?:back|house|out|over|away|here))? (?:in|at|to|on|into)\b",
         ),
     ),
     (
@@ -591,7 +601,9 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "work",
         _Sign.of(
-            "work|working|started|begun|job",
+            "work at|work for|work as|works at|works for|works as|working at|working for|working as"
+            "|started at|started as|begun at|begun as|started work|job is",
+            r"^works (?:at|for|as an?)\b|"
             rf"{_I}(?: been)?{_JUST} (?:started |begun )?(?:works?|working) (?:at|for|as an?)\b"
             rf"|{_I}{_JUST} (?:started|begun) (?:at|as an?)\b"
             r"|\bmy (?:new |current )*job is (?:now )?(?:at|as|with)\b",
@@ -608,7 +620,7 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "phone",
         _Sign.of(
-            "phone|mobile|number",
+            "phone|mobile|new number",
             r"\b(?:my|user['’]s) (?:new |current )*(?:(?:tele|cell)?phone|mobile|new number)(?: number)?"
             r"(?: is| has changed to)?(?: now)?[: ]+[+(]?\d|^(?:tele)?phone(?: number)?: [+(]?\d",
         ),
@@ -623,7 +635,7 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "email",
         _Sign.of(
-            "mail",
+            "email|e-mail",
             r"\b(?:my|user['’]s) (?:new |current )*e-?mail(?: address)? (?:is|has changed)\b"
             r"|^e-?mail(?: address)?: \S+@",
         ),
@@ -631,7 +643,9 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     ("email", _Sign.of("邮箱", r"(?:我|用户)的?新?CUE(?:地址)?(?:现在)?(?:是|改|换)")),
     (
         "age",
-        _Sign.of("i'm|i am|i’m|turned", rf"{_I}{_JUST} (?:turned )?\d{{1,2}}(?: years old)?(?= now|[,.!]|$)"),
+        _Sign.of(
+            "years old|turned ", rf"{_I}{_JUST} (?:turned \d{{1,2}}|\d{{1,2}} years old)(?= now|[,.!]|$)"
+        ),
     ),
     ("age", _Sign.of("岁", r"(?:我|用户)(?:今年|现在|已经|刚满|满)?\d{1,2}CUE")),
     (
@@ -670,12 +684,22 @@ _ALWAYS_ONE = re.compile(
 _SPELLING = (("favorite", "favourite"), ("color", "colour"))
 
 
+_OF_ANY_WORD = re.compile(
+    r"\b(?:favou?rite|major|size|username|nickname|pronouns|blood type|job title)\b|[^\x00-\x7f]"
+)
+_VALUE = re.compile(
+    r"\s*(?:now |called |named |currently |back )*(?:(?:an?|the|at|in|with) |(?-i:[A-Z0-9+(£$€\"“']))",
+    re.IGNORECASE,
+)
+"""How a thing of one's own is said to be another: "my bank is closed" tells no new bank."""
+
+
 def _slots(sentence: str, folded: str) -> Iterator[str]:
     named = [
         name
         for name, sign in _SLOTS
         for match in sign.matches(sentence, folded)
-        if _is_real(sentence[: match.start()])
+        if _is_filled(sentence[: match.end()], name)
     ]
     yield from named
     is_news = NEWS.search(sentence) is not None
@@ -685,11 +709,23 @@ def _slots(sentence: str, folded: str) -> Iterator[str]:
             yield what
 
 
+def _is_filled(told: str, name: str) -> bool:
+    """Whether the beginning of a sentence says that the person themself has it, and has it now."""
+    is_theirs = name == "partner" or not RELATIVES.search(told) or _WITH_ME.search(told) is not None
+    return is_theirs and _is_real(told) and _FORMERLY.search(told) is None
+
+
+_FORMERLY = re.compile(
+    r"\b(?:used to|once|formerly|previously|back then)\b|以前|曾经|原来|过去|小时候", re.IGNORECASE
+)
+
+
 def _own(sentence: str, folded: str) -> Iterator[str]:
     """What a sentence says of the person's own things, whether it is news or not."""
     for match in (match for sign in _OWN for match in sign.matches(sentence, folded)):
-        if not RELATIVES.search(match["what"]) and _is_real(sentence[: match.start()]):
-            what = match["what"].casefold().lstrip("新")
+        what = match["what"].casefold().lstrip("新")
+        is_value = _OF_ANY_WORD.search(what) or _VALUE.match(sentence, match.end())
+        if is_value and not RELATIVES.search(what) and _is_filled(sentence[: match.end()], ""):
             for american, british in _SPELLING:
                 what = what.replace(american, british)
             yield f"my {what}"
@@ -697,13 +733,17 @@ def _own(sentence: str, folded: str) -> Iterator[str]:
 
 # --- all together ---------------------------------------------------------------------------------
 
-_CUES = tuple(
-    dict.fromkeys(cue for table in (_OVER, _THINGS_OVER, _TURNED) for sign, _ in table for cue in sign.cues)
-) + tuple(
-    dict.fromkeys(
-        cue for sign in (*_CHANGED, *(sign for _, sign in _SLOTS), *_OWN, _INSTEAD) for cue in sign.cues
-    )
+_SIGNS = (
+    *(sign for table in (_OVER, _THINGS_OVER, _TURNED) for sign, _ in table),
+    *(sign for _, sign in _SLOTS),
+    *_CHANGED,
+    *_OWN,
+    _INSTEAD,
+    _RATHER,
+    _NOW,
 )
+_CUES = tuple(dict.fromkeys(cue for sign in _SIGNS for cue in sign.cues))
+_LATIN_CUES = tuple(cue for cue in _CUES if cue.isascii())
 
 
 @lru_cache(maxsize=8192)
@@ -712,16 +752,16 @@ def said(text: str) -> Said:
     if len(text) > LONGEST_CHARS:
         return Said()
     whole = text.casefold()
-    if not any(cue in whole for cue in _CUES):
+    if not any(map(whole.__contains__, _LATIN_CUES if whole.isascii() else _CUES)):
         return Said()
     over: list[Over] = []
     changed: list[Changed] = []
     fills: set[str] = set()
     own: set[str] = set()
     for sentence in sentences(text):
-        folded = sentence.text.casefold()
-        over += (*_over(sentence.text, folded), *_news(sentence.text))
-        changed += _changed(sentence.text, folded)
-        fills.update(_slots(sentence.text, folded))
-        own.update(_own(sentence.text, folded))
+        folded = sentence.casefold()
+        over += (*_over(sentence, folded), *_news(sentence, folded))
+        changed += _changed(sentence, folded)
+        fills.update(_slots(sentence, folded))
+        own.update(_own(sentence, folded))
     return Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))

@@ -7,12 +7,12 @@ from memcli.statements import (
     ALSO,
     LONGEST_CHARS,
     Said,
-    Sentence,
     is_of_another,
     kinds_of_value,
     named_terms,
     said,
     sentences,
+    terms_of,
     whose,
 )
 from memcli.types import Record
@@ -111,26 +111,26 @@ def _ends(told: Said, older: Record, newer: Record) -> bool:
     )
 
 
-def _is_over(told: Said, earlier: Sentence) -> bool:
+def _is_over(told: Said, earlier: str) -> bool:
     return any(
-        _names(over.named, earlier) and over.looks.search(earlier.text) and not is_of_another(earlier.text)
+        _names(over.named, earlier) and over.looks.search(earlier) and not is_of_another(earlier)
         for over in told.over
     )
 
 
-def _is_changed(told: Said, earlier: Sentence) -> bool:
+def _is_changed(told: Said, earlier: str) -> bool:
     return any(
         _names(changed.named, earlier)
         and (len(changed.named) > 1 or _is_bare(changed.named, earlier))
-        and not changed.kinds.isdisjoint(kinds_of_value(earlier.text))
-        and changed.whose == whose(earlier.text)
+        and not changed.kinds.isdisjoint(kinds_of_value(earlier))
+        and changed.whose == whose(earlier)
         for changed in told.changed
     )
 
 
-def _is_bare(named: frozenset[str], earlier: Sentence) -> bool:
+def _is_bare(named: frozenset[str], earlier: str) -> bool:
     """Whether little else says which one is meant: "the budget" is not that of every project."""
-    return len(named_terms(earlier.text) - named) <= _FEW_OTHERS
+    return len(named_terms(earlier) - named) <= _FEW_OTHERS
 
 
 def _is_refilled(told: Said, earlier: Said) -> bool:
@@ -138,6 +138,6 @@ def _is_refilled(told: Said, earlier: Said) -> bool:
     return not told.fills.isdisjoint(earlier.fills | earlier.own) and earlier.fills <= told.fills
 
 
-def _names(wanted: frozenset[str], earlier: Sentence) -> bool:
-    shared = wanted & earlier.terms
+def _names(wanted: frozenset[str], earlier: str) -> bool:
+    shared = wanted & terms_of(earlier)
     return len(shared) >= NAMED * len(wanted) and not shared <= _GENERIC

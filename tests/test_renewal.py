@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,33 @@ def test_what_has_taken_the_place_of_a_p0_is_injected_whatever_is_asked(tmp_path
     block = injected(memory, "What is the capital of Mongolia?")
     assert ("Robin" in block, "Wren" in block) == (True, False)
     assert "Wren" in injected(memory, "What is the capital of Mongolia?", as_of=MAY)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Where did I live in February 2026, which town had I moved to?", ["Leeds until 2026-03-10"]),
+        ("Which town had I moved to in April 2026?", ["York until 2026-06-20"]),
+        ("Which town have I moved to?", ["Bath"]),
+        (
+            "Where did I live before, which town had I moved to?",
+            ["Leeds until 2026-03-10", "York until 2026-06-20"],
+        ),
+    ],
+)
+def test_a_question_about_an_earlier_time_is_told_what_held_then(
+    lived: Memory, question: str, told: list[str]
+) -> None:
+    lines = [line for line in injected(lived, question).splitlines() if line.startswith("- [")]
+    found = []
+    for line in lines:
+        until = re.search(r", (until [\d-]+)\]", line)
+        found += [
+            " ".join([town, *([until[1]] if until else [])])
+            for town in ("Leeds", "York", "Bath")
+            if town in line
+        ]
+    assert sorted(found) == sorted(told)
 
 
 # --- forgetting -----------------------------------------------------------------------------------
