@@ -50,11 +50,15 @@ _OWN_ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How a person wants files taken in."""
+    """How a person wants files taken in.
+
+    `project` is the label of what has none; what has another one than `only_project` is left out.
+    """
 
     options: ReadOptions = field(default_factory=ReadOptions)
     format_name: str | None = None
     project: str | None = None
+    only_project: str | None = None
     role: str | None = None
     since: Millis | None = None
     allow_sensitive: bool = False
@@ -405,7 +409,7 @@ def _wanted(records: Iterator[_Told], tally: _Tally, intake: Intake) -> Iterator
         record = told.record
         if intake.role is not None and record.role != intake.role:
             tally.skipped["role"] += 1
-        elif intake.project and record.project not in (None, intake.project):
+        elif intake.only_project and record.project not in (None, intake.only_project):
             tally.skipped["project"] += 1
         elif intake.since is not None and (record.created_at is None or record.created_at < intake.since):
             tally.skipped["since"] += 1

@@ -261,6 +261,10 @@ def test_a_project_that_is_asked_for_labels_what_has_none_and_leaves_out_the_oth
     (report,) = fresh.json("import", "-", "--project", "loom", input=lines(said))["files"]
     assert (report["added"], report["skipped"]) == (2, {"project": 1})
     assert {memory["project"] for memory in fresh.json("list")["memories"]} == {"loom"}
+    # One that stands in the configuration is a label only.
+    loom = {"MEMCLI_PROJECT": "loom"}
+    (report,) = fresh.json("import", "-", input=lines(said), env=loom)["files"]
+    assert (report["added"], report["skipped"]) == (1, {})
 
 
 def test_vectors_are_made_of_what_was_imported_unless_they_are_not_wanted(fresh: Shared) -> None:

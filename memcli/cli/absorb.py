@@ -98,6 +98,7 @@ def import_(
         ),
         format_name=form or None,
         project=run.settings.project,
+        only_project=run.settings.project_flag,
         role=role or None,
         since=first.start if first else None,
         allow_sensitive=allow_sensitive,
