@@ -184,7 +184,7 @@ def _storable(value: Any, text: str) -> Any:
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    level = [value]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(depth):
         level = [
             inner

@@ -36,8 +36,9 @@ def test_line_number_is_where_the_value_begins() -> None:
         (nested(100_000), "nested too deeply"),
         ('{"a":%s}' % ("9" * 10_000), "a number has too many digits"),
         ('{"a":"\x00"}', "invalid control character"),
+        (f"1 {'[' * 200}", "extra data at column 3"),
     ],
-    ids=["comma", "quotes", "escape", "control", "rest", "deep", "deeper", "digits", "nul"],
+    ids=["comma", "quotes", "escape", "control", "rest", "deep", "deeper", "digits", "nul", "number"],
 )
 def test_damaged_line_is_reported_and_the_next_one_is_read(line: str, why: str) -> None:
     *bad, good = read_all(f'{line}\n{{"b":2}}\n')
