@@ -64,6 +64,8 @@ class Intake:
     allow_sensitive: bool = False
     restore: bool = False
     dry_run: bool = False
+    learns: bool = False
+    """What the person said in it waits to be learned from."""
     with_plan: bool = False
     """A dry run returns every change that it would make."""
 

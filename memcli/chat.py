@@ -16,13 +16,16 @@ from memcli import prompt
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, PromptTooLongError
 from memcli.history import Gauge, History, Prompt, block_budget, exchanges, lay_out
 from memcli.memory import Memory
-from memcli.types import Answered, Arm, Block, ChatModel, Filters, Piece, Query, Session, Turn
+from memcli.types import Answered, Arm, Block, ChatModel, Filters, Learned, Piece, Query, Session, Turn
 
 T = TypeVar("T")
 
 WARM_RECALL_S = 0.8
 COLD_RECALL_S = 5.0
 """How long an answer waits for its memories: in a session, and in a process that has just begun."""
+
+PAUSE_S = 15.0
+"""A model learns when nobody waits for its answers: once the person has been silent for so long."""
 
 OFF = "memory is off"
 EXPERIMENT = "this answer goes without, for comparison"
@@ -41,7 +44,8 @@ class Manner:
     """How a conversation is to be held.
 
     `system` is the person's own text instead of ours; `share_without` the share of answers that go
-    without memory for comparison (0–1); `recall_limit_s` how long an answer waits for its memories.
+    without memory for comparison (0–1); `recall_limit_s` how long an answer waits for its memories;
+    `pause_s` how long the person has been silent when a model begins to learn, None for never.
     """
 
     history: History = field(default_factory=History)
@@ -51,6 +55,7 @@ class Manner:
     system: str | None = None
     share_without: float = 0.0
     recall_limit_s: float = WARM_RECALL_S
+    pause_s: float | None = PAUSE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class Chat:
         session: what is gone on with.
         manner: how.
         notice: told what the person should know, a sentence each.
+        student: the model that learns, None for rules alone; by default the one that answers.
         chance: a number in 0–1, for the experiment.
     """
 
@@ -99,6 +105,7 @@ class Chat:
         manner: Manner,
         remembers: bool = True,
         notice: Callable[[str], None],
+        student: Callable[[], ChatModel | None] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.memory = memory
@@ -108,6 +115,8 @@ class Chat:
         self.last: Exchange | None = None
         self._notice = notice
         self._told: set[str] = set()
+        self._student = student or (lambda: self.model)
+        self._pause: threading.Timer | None = None
         self._chance = chance
         self._summary = _Summary()
         # Neither may write into the answer.
@@ -152,6 +161,7 @@ class Chat:
             StoreError: the turn cannot be kept; the model is not asked.
         """
         began = time.perf_counter()
+        self._end_pause()
         before = self.turns()
         self._sum_up(before, text)
         without = self._without()
@@ -325,6 +335,8 @@ class Chat:
             self._later(lambda memory: memory.note_answer(answer, arm=arm, took_ms=took_ms))
         if self.remembers:
             self._later(lambda memory: memory.keep_turns())
+            self._later(lambda memory: self._tell(memory.learn()))
+            self._begin_pause()
 
     def _later(self, job: Callable[[Memory], object]) -> None:
         """Have something done beside the conversation; where it fails, that is said and nothing else."""
@@ -336,8 +348,30 @@ class Chat:
 
         self._learner.do(job).add_done_callback(tell)
 
+    def _begin_pause(self) -> None:
+        """Let the model learn, if the person says nothing for a while."""
+        if self.manner.pause_s is None:
+            return
+        self._pause = threading.Timer(self.manner.pause_s, lambda: self._later(self._study))
+        self._pause.daemon = True
+        self._pause.start()
+
+    def _end_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+
+    def _study(self, memory: Memory) -> None:
+        self._tell(memory.learn(self._student()))
+
+    def _tell(self, learned: Learned) -> None:
+        for record in learned.added:
+            self._notice(f"learned: {record.text}")
+        if learned.proposed:
+            self._notice(f"{learned.proposed[-1].extracted.text}? `memcli review` asks what holds")
+
     def close(self) -> None:
         """Do what is left, for a moment; the rest is done by later commands."""
+        self._end_pause()
         until = time.monotonic() + _AT_END_S
         for aside in (self._learner, self._reader):
             aside.close(timeout_s=max(0.0, until - time.monotonic()))

@@ -297,8 +297,8 @@ SETTINGS: tuple[Setting, ...] = (
         ("MEMCLI_LEARN_MODEL",),
         _word,
         None,
-        "the name of a model",
-        "the model that learns from what was said; by default the one that answers in chat",
+        "the name of a model, or none",
+        "the model that learns what rules do not see; by default the one that answers in chat",
     ),
     Setting(
         "memory",

@@ -27,7 +27,7 @@ from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
-from memcli.store import events, talks
+from memcli.store import events, queue, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Side
@@ -40,14 +40,17 @@ from memcli.types import (
     Block,
     Candidate,
     Change,
+    ChatModel,
     Edited,
     FileReport,
     Filters,
     ForgetPlan,
     Hit,
     Imported,
+    Learned,
     Millis,
     Proof,
+    Proposal,
     Query,
     Recalled,
     Record,
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from memcli.absorb import Intake, Shelf
     from memcli.importers import Source
     from memcli.importers.source import Place as FilePlace
+    from memcli.learn import Learner
     from memcli.reading import Reading
 
 # Candidates of each list that ranking looks at.
@@ -94,6 +98,10 @@ class Place:
     ollama_host: str | None = None
     embed_timeout_s: float = 60.0
     lock_timeout_s: float = 60.0
+    learns: bool = True
+    """Whether anything is learned (the setting `memory`)."""
+    has_model: bool = False
+    """Whether a model is set that will learn from what rules do not see."""
 
     def directories(self) -> list[Path]:
         """The directories on this machine that hold something of the user, none inside another."""
@@ -151,6 +159,12 @@ class Found:
     rows: int
     times: tuple[Span, ...]
     degraded: str | None
+
+
+def _stands_in(record: Record, known: Collection[str]) -> bool:
+    """Whether a memory, or all that it was derived from, is among the known ones."""
+    sources = record.derived_from or (record.id,)
+    return record.id in known or all(id_ in known for id_ in sources)
 
 
 def _silent(_: str) -> None:
@@ -241,13 +255,14 @@ class Memory:
     ) -> Block:
         """What would be put into a prompt for this question: P0 always, the rest when it answers.
 
-        `known` are the memories that stand in the prompt already, as turns of the conversation.
+        `known` are the memories that stand in the prompt already, as turns of the conversation: what was
+        learned from these alone is not told again.
         """
         began = time.perf_counter()
         generation = self._generation()
         hits, candidates, degraded = self._search(query)
         relevant = relevance.relevant(query.text, hits, candidates)
-        answering = [hit for hit in relevant if hit.record.id not in known][: query.k]
+        answering = [hit for hit in relevant if not _stands_in(hit.record, known)][: query.k]
         block = inject.block(
             answering,
             p0=self._always(query),
@@ -450,6 +465,8 @@ class Memory:
                 if intake.restore and changes:
                     side.lift_tombstones(_hashes(changes))
                 renewal.note_added(side, changes)
+                if intake.learns:
+                    self._queue(side, [change.record for change in changes if change.action == "add"])
                 self._apply(store, side, changes, command="import")
 
             yield absorb.Shelf(store, self.clock(), {}, keep)
@@ -712,6 +729,76 @@ class Memory:
         with self.write_side() as side, side.change() as db:
             events.note_verdict(db, turn.memory_id, is_good=is_good, at=self.clock())
 
+    # --- learning ---------------------------------------------------------------------------------
+
+    def learn(self, model: ChatModel | None = None, *, until: float | None = None) -> Learned:
+        """Learn from what was said and waits: by rules, and by a model where there is one.
+
+        Args:
+            model: who is asked about what rules do not see, once for several turns.
+            until: a `time.monotonic()` after which no more is begun; by default in a moment.
+        """
+        if not self._can_learn(model):
+            return Learned()
+        return self._learner.drain(
+            model, until=time.monotonic() + _AFTER_ANSWER_S if until is None else until
+        )
+
+    def extract(self, record: Record, pick: Callable[[], ChatModel | None]) -> Learned:
+        """Learn from one memory at once, by rules and by the model that `pick` opens."""
+        return self._learner.extract(record, pick)
+
+    def plan_extract(self, record: Record) -> Sequence[Change]:
+        """What rules would learn from a memory. Nothing is changed."""
+        return self._learner.plan(record)
+
+    def proposals(self) -> Sequence[Proposal]:
+        """What was learned and waits for a yes or no, the oldest first."""
+        side = self.read_side()
+        if side is None:
+            return []
+        with side.snapshot() as db:
+            return queue.proposals(db)
+
+    def accept(self, proposal: Proposal, *, text: str | None = None) -> Learned:
+        """Store what was proposed, in other words where they are given, in place of what it contradicts.
+
+        Raises NothingMatchedError, UsageError.
+        """
+        return self._learner.accept(proposal, text=text)
+
+    def reject(self, proposal: Proposal, *, never: bool = False) -> None:
+        """Let go of what was proposed; with `never` the same is not learned or asked again."""
+        self._learner.reject(proposal, never=never)
+
+    @property
+    def _learner(self) -> Learner:
+        # Its rules take a while to load, and most commands learn nothing.
+        from memcli.learn import Learner
+
+        return Learner(
+            self,
+            now=self.clock(),
+            keep=partial(self._apply, command="learn"),
+            embed=self._embed_now,
+            notice=self.notice,
+            waits=self.place.has_model,
+        )
+
+    def _can_learn(self, model: ChatModel | None) -> bool:
+        side = self.read_side()
+        if side is None or not self.place.learns:
+            return False
+        with side.snapshot() as db:
+            return any(
+                queue.due(db, now=self.clock(), is_read=is_read) for is_read in {False, model is not None}
+            )
+
+    def _queue(self, side: Side, added: Sequence[Record]) -> None:
+        """Let what is about to be stored wait for learning."""
+        with side.change() as db:
+            queue.add(db, [record.id for record in added if sessions.is_said(record)], at=self.clock())
+
     # --- working memory ---------------------------------------------------------------------------
 
     @property
@@ -953,6 +1040,8 @@ class Memory:
             self._do_later(self._compact)
         if side.count_unseen():
             self._do_later(self._renew_some)
+        if self._can_learn(None):
+            self._do_later(self.learn)
         # Left over from a chat that died.
         if sessions.has_waiting(side):
             self._do_later(self.keep_turns)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from memcli import lifecycle, renewal
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.redact import scrub
-from memcli.store import talks
+from memcli.store import queue, talks
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.text import clean
@@ -87,6 +87,11 @@ def record_of(turn: Turn, project: str | None) -> Record:
     )
 
 
+def is_said(record: Record) -> bool:
+    """Whether a memory is what the person said, word for word: from nothing else facts are learned."""
+    return record.kind == "episode" and record.role == "user"
+
+
 # --- turns → memories -----------------------------------------------------------------------------
 
 
@@ -106,6 +111,8 @@ def keep(stores: Stores, *, limit: int = _AT_ONCE) -> list[str]:
         store.apply(new)
         with side.change() as db:
             talks.mark_kept(db, [change.record.id for change in changes])
+            for record in filter(is_said, (change.record for change in changes)):
+                queue.add(db, [record.id], at=record.created_at or 0)
         if new:
             side.count_commits(1)
     return [change.record.id for change in new]

@@ -259,6 +259,15 @@ class Proposal:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What learning did: facts that are new, memories that they replaced, questions that it has."""
+
+    added: tuple[Record, ...] = ()
+    superseded: tuple[Record, ...] = ()
+    proposed: tuple[Proposal, ...] = ()
+
+
 # --- working memory -------------------------------------------------------------------------------
 
 

@@ -20,9 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.about import subject_of
-from memcli.extract import by_rules, forget_request
 from memcli.extract.asking import is_worth_asking, question, supported
+from memcli.extract.forgetting import forget_request
 from memcli.extract.likeness import contradicts, is_same
+from memcli.extract.rules import by_rules
 from memcli.types import KINDS, Extracted
 
 DATA = Path(__file__).parent / "data" / "learning"

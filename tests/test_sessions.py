@@ -208,7 +208,7 @@ def test_stats_count_sessions_and_turns_whether_they_are_memories_or_not(memory:
     talked(memory, "three")
     figures = memory.stats()
     assert (figures["sessions"], figures["turns"]) == (2, 3)
-    assert figures["pending"] == {"vectors": 2, "extraction": 0, "review": 0}
+    assert figures["pending"] == {"vectors": 2, "extraction": 1, "review": 0}
 
 
 # --- the command line -----------------------------------------------------------------------------

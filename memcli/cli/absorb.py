@@ -36,12 +36,13 @@ def import_(
         str | None,
         typer.Option("--tz", metavar="ZONE", help="The zone of times that name none (UTC without it)."),
     ] = None,
-    extract: Annotated[  # noqa: ARG001 - scripts say --no-extract already; learning comes with chat
-        bool,
+    extract: Annotated[
+        bool | None,
         typer.Option(
-            "--extract/--no-extract", help="Learn from it when a chat model learns (none does yet)."
+            "--extract/--no-extract",
+            help="Learn from what you said in it, afterwards; by default if a chat model is set.",
         ),
-    ] = True,
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="TIME", help="Only what is not older.")
     ] = None,
@@ -104,6 +105,7 @@ def import_(
         allow_sensitive=allow_sensitive,
         restore=restore,
         dry_run=dry_run,
+        learns=run.settings.memory and (run.has_student if extract is None else extract),
         with_plan=dry_run and run.out.as_json,
     )
     places: dict[str, Any] = {}

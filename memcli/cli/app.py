@@ -43,6 +43,7 @@ COMMANDS = (
     Command("list", "memcli.cli.read", "List memories, newest first."),
     Command("show", "memcli.cli.read", "One memory with its history."),
     Command("edit", "memcli.cli.write", "Change a memory."),
+    Command("review", "memcli.cli.review", "Say yes or no to what was learned and is unclear."),
     Command("sessions", "memcli.cli.sessions", "What was said in chats.", ("show", "export", "delete")),
     Command(
         "task",

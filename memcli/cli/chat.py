@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,6 +104,7 @@ def _manner(run: Run, *, system: str | None, budget: int | None) -> Manner:
         system=_read_system(system) if system else None,
         share_without=run.settings.chat_ab,
         recall_limit_s=COLD_RECALL_S,
+        pause_s=None,
     )
 
 
@@ -131,6 +133,8 @@ def open_chat(
 
     name_host(model, notice)
     project = run.settings.project
+    from memcli.cli.models import pick_student
+
     return Chat(
         run.memory,
         model,
@@ -138,6 +142,7 @@ def open_chat(
         manner=manner,
         remembers=remembers,
         notice=notice,
+        student=partial(pick_student, run, model),
     )
 
 

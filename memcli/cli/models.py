@@ -26,6 +26,21 @@ def pick_model(run: Run) -> ChatModel:
     return pick_chat(run.settings.chat_model, ChatPlace.of(run.settings), person=person)
 
 
+def pick_student(run: Run, answers: ChatModel | None = None) -> ChatModel | None:
+    """The model that learns: the one of the settings, else the one that answers; None for rules alone.
+
+    Raises ModelError, UsageError.
+    """
+    from memcli.models.pick import ChatPlace, pick_chat
+
+    wanted = run.settings.learn_model or run.settings.chat_model
+    if run.settings.learn_model == "none":
+        return None
+    if answers is not None and not run.settings.learn_model:
+        return answers
+    return pick_chat(wanted, ChatPlace.of(run.settings)) if wanted else None
+
+
 @dataclass(frozen=True, slots=True)
 class AtTerminal:
     """The person at the terminal, as `pick_chat` asks them."""

@@ -91,7 +91,14 @@ class Run:
             ollama_host=settings.ollama_host,
             embed_timeout_s=settings.embed_timeout_s,
             lock_timeout_s=settings.lock_timeout_s,
+            learns=settings.memory,
+            has_model=self.has_student,
         )
+
+    @property
+    def has_student(self) -> bool:
+        """Whether a model is set that learns what rules do not see."""
+        return (self.settings.learn_model or self.settings.chat_model or "none") != "none"
 
     def now(self) -> Millis:
         """The clock: MEMCLI_NOW, else the machine's."""

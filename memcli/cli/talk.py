@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memcli.chat import WARM_RECALL_S, Chat, Manner
+from memcli.chat import PAUSE_S, WARM_RECALL_S, Chat, Manner
 from memcli.cli.chat import Notices, forgets, name_host, open_chat, show_answer, show_why
 from memcli.cli.forget import carry_out
 from memcli.cli.models import pick_model
@@ -28,7 +28,7 @@ _COMMAND = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
 def talk(run: Run, *, session: Session | None, manner: Manner, remembers: bool, with_why: bool) -> None:
     """Hold a session until the person leaves."""
     model = pick_model(run)
-    warm = replace(manner, recall_limit_s=WARM_RECALL_S)
+    warm = replace(manner, recall_limit_s=WARM_RECALL_S, pause_s=PAUSE_S)
     held = Talk(run, with_why=with_why)
     held.chat = open_chat(run, model, session=session, manner=warm, remembers=remembers, notice=held.say)
     held.hold()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -52,6 +54,10 @@ def remember(
     source_id: SourceId = None,
     at: At = None,
     expires: Expires = None,
+    extract: Annotated[
+        bool,
+        typer.Option("--extract", help="Keep it word for word, as an episode, and learn its facts."),
+    ] = False,
     allow_sensitive: Sensitive = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -61,13 +67,14 @@ def remember(
       memcli remember "I prefer Maven over Gradle" --kind preference --topic build
       git log -1 --format=%B | memcli remember - --topic work
       memcli remember "The lease ends in May" --expires 2027-06-01
+      memcli remember --extract "I'm a nurse in Leeds and I'm allergic to nuts"
     """
     from memcli.errors import UsageError
 
     draft = _draft(
         run,
         text=text_or_stdin(text, what="the text"),
-        kind=kind,
+        kind=kind or ("episode" if extract else None),
         priority=priority,
         topic=topic,
         private=private,
@@ -83,6 +90,8 @@ def remember(
     if draft.expires is not None and draft.expires <= run.now():
         run.out.message("it has expired already: no recall will show it")
     done = run.memory.remember(draft, allow_sensitive=allow_sensitive, dry_run=dry_run)
+    if extract:
+        done = _with_facts(run, done, dry_run=dry_run)
     if dry_run:
         show_plan(run, done.plan)
     elif run.out.as_json:
@@ -97,6 +106,24 @@ def remember(
         )
     else:
         say_remembered(run, done)
+
+
+def _with_facts(run: Run, done: Remembered, *, dry_run: bool) -> Remembered:
+    """What was done, with the facts that were learned from it."""
+    from memcli.cli.models import pick_student
+
+    known = [change.record for change in done.plan if change.action != "supersede"]
+    if dry_run:
+        facts = [change for record in known for change in run.memory.plan_extract(record)]
+        return replace(done, plan=(*done.plan, *facts))
+    for record in known:
+        learned = run.memory.extract(record, partial(pick_student, run))
+        done = replace(
+            done, added=done.added + learned.added, superseded=done.superseded + learned.superseded
+        )
+        if learned.proposed:
+            run.out.message(f"{len(learned.proposed)} to be decided: see `memcli review`")
+    return done
 
 
 def say_remembered(run: Run, done: Remembered) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from memcli.extract.language import Language, rules, sign
+from functools import cache
+
+from memcli.extract.language import Language, Rule, rules, sign
 
 NEW_CLAUSE = (
     r"(?:and|but|so|because|since|although|though|while|whereas|which|until|unless|if)\s+"
@@ -169,412 +171,420 @@ _REMEMBER = (
 )
 
 
-_RULES = (
-    *rules(
-        "name",
-        "identity",
-        "name",
-        (
-            rf"(?:my (?:full |first |last |real )?name(?:'s| is)|{_AM} called|(?:please |just "
-            rf"|you can |everyone |people |friends |everybody )*calls? me|I go by"
-            rf"|{_AM} known as)\s+(?!(?:not|a|the|if|when|back|on|for|asap|later|at)\b)\w+"
+@cache
+def _rules() -> tuple[Rule, ...]:
+    # Compiled when the language is first heard: it takes a tenth of a second.
+    return (
+        *rules(
+            "name",
+            "identity",
+            "name",
+            (
+                rf"(?:my (?:full |first |last |real )?name(?:'s| is)|{_AM} called|(?:please |just "
+                rf"|you can |everyone |people |friends |everybody )*calls? me|I go by"
+                rf"|{_AM} known as)\s+(?!(?:not|a|the|if|when|back|on|for|asap|later|at)\b)\w+"
+            ),
         ),
-    ),
-    *rules(
-        "job",
-        "identity",
-        "work",
-        rf"{_BE}{_A}(?:[\w+#./'&-]+\s+){{0,5}}?{_JOB}{_END}",
-        (
-            rf"{_BE}(?:the )?(?:CEO|CTO|CFO|COO|head|director|lead|manager|chair|principal"
-            rf"|vice president|VP|captain|mayor)\s+(?:of|at|for)\b"
+        *rules(
+            "job",
+            "identity",
+            "work",
+            rf"{_BE}{_A}(?:[\w+#./'&-]+\s+){{0,5}}?{_JOB}{_END}",
+            (
+                rf"{_BE}(?:the )?(?:CEO|CTO|CFO|COO|head|director|lead|manager|chair|principal"
+                rf"|vice president|VP|captain|mayor)\s+(?:of|at|for)\b"
+            ),
+            (
+                rf"{_I}work(?: (?:remotely|part[- ]time|full[- ]time|nights?|mainly|mostly))*\s+(?:as|at"
+                rf"|for|in)\s+(?!(?:this|that|it|the same|a (?:bug|problem)|progress|peace)\b)\w+"
+            ),
+            (
+                rf"{_BE}(?:working|employed|self-employed|training|interning)\s+(?:as|at"
+                rf"|for)\s+(?!(?:this|that|it|home\b.*today)\b)\w+"
+            ),
+            (
+                rf"{_I}work (?:remotely|from home|night shifts?|nights|shifts|part[- ]time|full[- ]time"
+                rf"|weekends)\b(?!.*\btoday\b)"
+            ),
+            (
+                rf"{_BE}(?:retired|self-employed|unemployed|between jobs|on maternity leave"
+                rf"|on parental leave|a stay-at-home \w+)\b"
+            ),
+            (
+                rf"(?:I|we)(?:'ve)? {_ADVERBS}(?:run|own|teach|coach|founded)\s+(?:an?|my|the|our"
+                rf"|\w+ (?:at|to|in)|(?:maths?|english|physics|chemistry|biology|history|music|art|german"
+                rf"|french|spanish|yoga|piano|guitar|violin|kids|children)\b)(?!\s+(?:test|tests|script"
+                rf"|command|query|program|code|build|fever|risk|error|loop|bath|errand|mac))"
+            ),
+            (
+                r"I(?:'ve)? (?:just |recently |finally )*(?:started|got|began|landed|accepted"
+                r"|have)\s+(?:working|a new job|a job|my new job|an? (?:internship|apprenticeship"
+                r"|position|offer))\s*(?:at|as|for|with|in|from)\b"
+            ),
         ),
-        (
-            rf"{_I}work(?: (?:remotely|part[- ]time|full[- ]time|nights?|mainly|mostly))*\s+(?:as|at"
-            rf"|for|in)\s+(?!(?:this|that|it|the same|a (?:bug|problem)|progress|peace)\b)\w+"
+        *rules(
+            "study",
+            "identity",
+            "study",
+            (
+                rf"(?:{_BE}(?:studying|majoring in|doing (?:a|my) (?:ph\.?d|master'?s|degree|bachelor'?s"
+                rf"|msc|bsc|a-levels)|in my (?:first|second|third|fourth|final|last|sophomore|junior"
+                rf"|senior) year|in (?:year|grade) \w+|in (?:high|secondary|primary|middle|grad(?:uate)?"
+                rf"|med(?:ical)?|law) school)|{_I}(?:study|major in|go to (?:\w+ )?(?:university|college"
+                rf"|school)))\b(?!\s+(?:this|that|it|for (?:my|the|an?) (?:exam|test)))"
+            ),
         ),
-        (
-            rf"{_BE}(?:working|employed|self-employed|training|interning)\s+(?:as|at"
-            rf"|for)\s+(?!(?:this|that|it|home\b.*today)\b)\w+"
+        *rules(
+            "home",
+            "identity",
+            "home",
+            (
+                rf"(?:{_I}(?:live|reside)|(?:{_BE}|{_WE_ARE} {_ADVERBS})(?:living|based"
+                rf"|located))\s+(?!with\b.*\bguilt|for\b|by\b (?:the rule|that)|off\b|to\b|through\b"
+                rf"|under the impression)(?:\w+ )*?(?:in|at|near|on|outside|with|by|close to|just)\s+\S"
+            ),
+            (
+                rf"(?:{_BE}(?:originally )?from|{_I}come from|{_I}grew up in"
+                rf"|I was born (?:and raised )?in)\s+(?-i:[A-Z]|(?:the|a) |northern|southern|eastern"
+                rf"|western|central|near |\d)"
+            ),
+            (
+                rf"(?:{_I}|{_HAVE}\s+{_ADVERBS})(?:moved|relocated|am moving)\s+(?:back |over "
+                rf"|house )?(?:from (?-i:[A-Z])[\w ]+ )?(?:to|into)\s+(?!(?:the next|another|using"
+                rf"|a (?:different|new) (?:approach|library|framework)|typescript|rust|postgres)\b)\S"
+            ),
         ),
-        (
-            rf"{_I}work (?:remotely|from home|night shifts?|nights|shifts|part[- ]time|full[- ]time"
-            rf"|weekends)\b(?!.*\btoday\b)"
+        *rules(
+            "age",
+            "identity",
+            "age",
+            (
+                rf"(?:{_BE}(?:turning )?\d{{1,2}}(?: ?-?years?[- ]old| y/?o|,? (?:and|male|female|m|f))?$"
+                rf"|{_BE}\d{{1,2}} years?[- ]old|{_BE}in my (?:early |mid[- ]?|late )?(?:teens|twenties"
+                rf"|thirties|forties|fifties|sixties|seventies|eighties|nineties|\d0s)|I (?:just "
+                rf"|recently )?turned \d\d|I was born (?:in|on) (?:19|20|{_MONTH}|the|\d))"
+            ),
         ),
-        (
-            rf"{_BE}(?:retired|self-employed|unemployed|between jobs|on maternity leave"
-            rf"|on parental leave|a stay-at-home \w+)\b"
+        *rules(
+            "pronouns",
+            "identity",
+            "name",
+            r"my (?:preferred )?pronouns are\s+\w+|I use (?:they|she|he)/\w+",
         ),
-        (
-            rf"(?:I|we)(?:'ve)? {_ADVERBS}(?:run|own|teach|coach|founded)\s+(?:an?|my|the|our"
-            rf"|\w+ (?:at|to|in)|(?:maths?|english|physics|chemistry|biology|history|music|art|german"
-            rf"|french|spanish|yoga|piano|guitar|violin|kids|children)\b)(?!\s+(?:test|tests|script"
-            rf"|command|query|program|code|build|fever|risk|error|loop|bath|errand|mac))"
+        *rules(
+            "name",
+            "identity",
+            "name",
+            (
+                rf"{_AM}\s+(?!(?-i:OK|Okay|Sorry|Done|Not|Fine|Sure|Back|New|Just|Still|So|Very|Really"
+                rf"|Python|Java|In|At|On|Using|Trying|Looking|Working|Stuck|Also|From"
+                rf"|Mr\b))(?-i:[A-Z][a-z]+(?:[- ][A-Z][a-z]+){{0,2}})(?:$|\s*[,.!]|\s+(?:and|from|here"
+                rf"|by the way|btw)\b)"
+            ),
         ),
-        (
-            r"I(?:'ve)? (?:just |recently |finally )*(?:started|got|began|landed|accepted"
-            r"|have)\s+(?:working|a new job|a job|my new job|an? (?:internship|apprenticeship"
-            r"|position|offer))\s*(?:at|as|for|with|in|from)\b"
+        *rules(
+            "languages",
+            "identity",
+            "languages",
+            rf"{_I}speak\s+(?:\w+ )*?(?-i:[A-Z])\w+|{_BE}(?:fluent in|bilingual"
+            rf"|a native (?:speaker of )?)\s*\S",
         ),
-    ),
-    *rules(
-        "study",
-        "identity",
-        "study",
-        (
-            rf"(?:{_BE}(?:studying|majoring in|doing (?:a|my) (?:ph\.?d|master'?s|degree|bachelor'?s"
-            rf"|msc|bsc|a-levels)|in my (?:first|second|third|fourth|final|last|sophomore|junior"
-            rf"|senior) year|in (?:year|grade) \w+|in (?:high|secondary|primary|middle|grad(?:uate)?"
-            rf"|med(?:ical)?|law) school)|{_I}(?:study|major in|go to (?:\w+ )?(?:university|college"
-            rf"|school)))\b(?!\s+(?:this|that|it|for (?:my|the|an?) (?:exam|test)))"
+        *rules(
+            "health",
+            "identity",
+            "health",
+            (
+                rf"(?:{_BE}|{_HAVE} always been |I have always been )(?!not\b)(?:\w+ )?(?:allergic"
+                rf"|intolerant)\s+to\s+(?!(?:this|that|mondays?|bullshit|meetings|work|effort|people"
+                rf"|stupidity|bad code|you)\b)\S"
+            ),
+            rf"{_BE}(?:an? )?(?:strict |severely |mildly |mostly )?{_CONDITION}\b",
+            (
+                rf"(?:{_I}|{_HAVE}\s+{_ADVERBS})(?:have |got |suffer from |was diagnosed with "
+                rf"|been diagnosed with |get )?(?:an? |severe |chronic |mild |type [12] |really |bad "
+                rf"|terrible )*{_ILLNESS}"
+            ),
         ),
-    ),
-    *rules(
-        "home",
-        "identity",
-        "home",
-        (
-            rf"(?:{_I}(?:live|reside)|(?:{_BE}|{_WE_ARE} {_ADVERBS})(?:living|based"
-            rf"|located))\s+(?!with\b.*\bguilt|for\b|by\b (?:the rule|that)|off\b|to\b|through\b"
-            rf"|under the impression)(?:\w+ )*?(?:in|at|near|on|outside|with|by|close to|just)\s+\S"
+        *rules(
+            "health",
+            "fact",
+            "health",
+            (
+                rf"(?:{_I}|{_BE})(?:take|taking|on)\s+(?:\d+ ?m?g (?:of )?\w+|blood thinners|insulin"
+                rf"|metformin|statins|beta[- ]blockers|antidepressants|birth control|warfarin|the pill)\b"
+            ),
         ),
-        (
-            rf"(?:{_BE}(?:originally )?from|{_I}come from|{_I}grew up in"
-            rf"|I was born (?:and raised )?in)\s+(?-i:[A-Z]|(?:the|a) |northern|southern|eastern"
-            rf"|western|central|near |\d)"
+        *rules(
+            "health",
+            "identity",
+            "health",
+            (
+                rf"{_I}(?:can't|cannot|can not|am not allowed to|mustn't) (?:eat|drink|have|tolerate"
+                rf"|digest)\s+{_THING}"
+            ),
         ),
-        (
-            rf"(?:{_I}|{_HAVE}\s+{_ADVERBS})(?:moved|relocated|am moving)\s+(?:back |over "
-            rf"|house )?(?:from (?-i:[A-Z])[\w ]+ )?(?:to|into)\s+(?!(?:the next|another|using"
-            rf"|a (?:different|new) (?:approach|library|framework)|typescript|rust|postgres)\b)\S"
+        *rules(
+            "family",
+            "fact",
+            "family",
+            rf"(?:{_HAVE}|{_I}have"
+            rf"|there are \w+ of us)\s+{_ADVERBS}{_COUNT}\s+(?:[\w'-]+ ){{0,3}}?{_CHILD}\b",
         ),
-    ),
-    *rules(
-        "age",
-        "identity",
-        "age",
-        (
-            rf"(?:{_BE}(?:turning )?\d{{1,2}}(?: ?-?years?[- ]old| y/?o|,? (?:and|male|female|m|f))?$"
-            rf"|{_BE}\d{{1,2}} years?[- ]old|{_BE}in my (?:early |mid[- ]?|late )?(?:teens|twenties"
-            rf"|thirties|forties|fifties|sixties|seventies|eighties|nineties|\d0s)|I (?:just "
-            rf"|recently )?turned \d\d|I was born (?:in|on) (?:19|20|{_MONTH}|the|\d))"
+        *rules(
+            "pets",
+            "fact",
+            "pets",
+            rf"(?:{_HAVE}|{_I}(?:have|adopted|own|keep"
+            rf"|got))\s+{_ADVERBS}{_COUNT}\s+(?:[\w'-]+ ){{0,3}}?{_PET}\b",
         ),
-    ),
-    *rules(
-        "pronouns",
-        "identity",
-        "name",
-        r"my (?:preferred )?pronouns are\s+\w+|I use (?:they|she|he)/\w+",
-    ),
-    *rules(
-        "name",
-        "identity",
-        "name",
-        (
-            rf"{_AM}\s+(?!(?-i:OK|Okay|Sorry|Done|Not|Fine|Sure|Back|New|Just|Still|So|Very|Really"
-            rf"|Python|Java|In|At|On|Using|Trying|Looking|Working|Stuck|Also|From"
-            rf"|Mr\b))(?-i:[A-Z][a-z]+(?:[- ][A-Z][a-z]+){{0,2}})(?:$|\s*[,.!]|\s+(?:and|from|here"
-            rf"|by the way|btw)\b)"
+        *rules(
+            "family",
+            "fact",
+            "family",
+            (
+                rf"(?:{_BE}|{_WE_ARE} )(?:happily |newly |recently )?(?:married|engaged|divorced|single"
+                rf"|widowed|expecting (?:a|our|twins)|getting (?:married|divorced)|an only child|(?:an? "
+                rf"|the )?(?:older|younger|eldest|youngest|middle|oldest) (?:of|child|sister|brother))\b"
+            ),
+            (
+                rf"(?:my|our)\s+(?:[a-z]+(?:est|er)? |\d+[- ]year[- ]old |twin |late "
+                rf"|ex[- ])*{_RELATIVE}(?:'s name|s' names)\s+(?:is|are)\s+\w+|(?:my"
+                rf"|our)\s+(?:\w+ )?{_RELATIVE}(?:'s| is| are) (?:called|named)\s+\w+"
+            ),
+            (
+                rf"(?:my|our)\s+(?:[a-z]+(?:est|er) |little |big |\d+[- ]year[- ]old "
+                rf"|twin )*{_RELATIVE}(?:,? {_NAME},?)?(?:'s|'re| is| are| just turned"
+                rf"| turned)\s+(?:almost |only |nearly |now |also |just |already )*(?:\d+|(?:an? "
+                rf"|the )(?:\w+ ){{0,3}}?{_JOB}|(?:severely )?allergic to|{_CONDITION}"
+                rf"|in (?:\w+ )?(?:grade|year|school|kindergarten|college|university)|from"
+                rf"|(?-i:[A-Z]\w+)$|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)"
+            ),
+            (
+                rf"(?:my|our)\s+(?:[a-z]+(?:est|er) |little |big |\d+[- ]year[- ]old "
+                rf"|twin )*{_RELATIVE}(?:,? {_NAME},?)?\s+{_ADVERBS}(?:works? (?:at|as|in|for)"
+                rf"|lives? (?:in|at|near|with)|studies|study|plays? the|plays? (?:football|tennis|chess"
+                rf"|basketball|hockey)|loves?|likes?|hates?|prefers?|(?:has|have) (?:{_ILLNESS})|goes to"
+                rf"|was born (?:in|on)|speaks?|(?:can't|doesn't) eat|doesn't like|teaches)\s*(?!(?:it"
+                rf"|this|that|me|to say|saying|when)\b)"
+            ),
+            (
+                rf"(?:my|our)\s+(?:[a-z]+ )?{_RELATIVE}(?:'s)?\s+(?:birthday|anniversary|surgery|wedding"
+                rf"|phone number|number)\s+is\s+(?:on |in |at )?\S"
+            ),
         ),
-    ),
-    *rules(
-        "languages",
-        "identity",
-        "languages",
-        rf"{_I}speak\s+(?:\w+ )*?(?-i:[A-Z])\w+|{_BE}(?:fluent in|bilingual|a native (?:speaker of )?)\s*\S",
-    ),
-    *rules(
-        "health",
-        "identity",
-        "health",
-        (
-            rf"(?:{_BE}|{_HAVE} always been |I have always been )(?!not\b)(?:\w+ )?(?:allergic"
-            rf"|intolerant)\s+to\s+(?!(?:this|that|mondays?|bullshit|meetings|work|effort|people"
-            rf"|stupidity|bad code|you)\b)\S"
+        *rules(
+            "",
+            "decision",
+            "decision",
+            (
+                rf"(?:{_HAVE}|I|we)\s+{_ADVERBS}(?:have )?(?:decided|chosen|opted|agreed|settled"
+                rf"|resolved)\s+(?:to|on|against|for|that|not to|as a team)\s*{_THING}"
+            ),
+            (
+                rf"(?:(?:ok|okay|alright|right|fine|great|then|so)[, ]+)*let's (?:go with|use|stick with"
+                rf"|stick to|settle on|choose|pick|switch to)\s+{_THING}(?:.*?)(?:\s+then)?$"
+            ),
         ),
-        rf"{_BE}(?:an? )?(?:strict |severely |mildly |mostly )?{_CONDITION}\b",
-        (
-            rf"(?:{_I}|{_HAVE}\s+{_ADVERBS})(?:have |got |suffer from |was diagnosed with "
-            rf"|been diagnosed with |get )?(?:an? |severe |chronic |mild |type [12] |really |bad "
-            rf"|terrible )*{_ILLNESS}"
+        *rules(
+            "",
+            "decision",
+            "decision",
+            (
+                rf"(?:I'?ll|we'?ll|I will|we will|{_AM} going to|{_WE_ARE} going to|{_AM}"
+                rf"|{_WE_ARE})\s+{_ADVERBS}(?:go(?:ing)? with|stick(?:ing)? (?:with|to)|switch(?:ing)? to"
+                rf"|migrat(?:e|ing) to|us(?:e|ing)|adopt(?:ing)?|drop(?:ping)?|mov(?:e|ing) (?:to"
+                rf"|away from))\s+(?!{_THING}.*\b(?:as an example|for this example|to test|today"
+                rf"|right now)\b){_THING}(?=.{{2,80}}$)"
+            ),
+            confidence=0.8,
         ),
-    ),
-    *rules(
-        "health",
-        "fact",
-        "health",
-        (
-            rf"(?:{_I}|{_BE})(?:take|taking|on)\s+(?:\d+ ?m?g (?:of )?\w+|blood thinners|insulin"
-            rf"|metformin|statins|beta[- ]blockers|antidepressants|birth control|warfarin|the pill)\b"
+        *rules(
+            "",
+            "decision",
+            "decision",
+            (
+                rf"(?:I|we)(?:'ve| have)?\s+{_ADVERBS}(?:switched|migrated"
+                rf"|converted)\s+(?:from .{{2,30}} )?to\s+{_THING}"
+            ),
         ),
-    ),
-    *rules(
-        "health",
-        "identity",
-        "health",
-        (
-            rf"{_I}(?:can't|cannot|can not|am not allowed to|mustn't) (?:eat|drink|have|tolerate"
-            rf"|digest)\s+{_THING}"
+        *rules(
+            "",
+            "preference",
+            "style",
+            (
+                r"(?:from now on|in (?:the )?future|going forward|in general)[, ]+(?:please |always "
+                r"|I want you to |I'd like you to |you should )*(?:answer|reply|respond|write|use|call"
+                r"|keep|be|give|explain|speak|talk|don't|do not|never|stop|format|include|avoid"
+                r"|skip)\b.{3,}"
+            ),
+            (
+                r"(?:please )?(?:always|never)\s+(?:answer|reply|respond|write|use|call|keep|give"
+                r"|explain|speak|talk|format|include|add|show|put|start|end|address)\b(?!.*\b(?:this"
+                r"|that|above|here)\b).{3,}"
+            ),
         ),
-    ),
-    *rules(
-        "family",
-        "fact",
-        "family",
-        rf"(?:{_HAVE}|{_I}have|there are \w+ of us)\s+{_ADVERBS}{_COUNT}\s+(?:[\w'-]+ ){{0,3}}?{_CHILD}\b",
-    ),
-    *rules(
-        "pets",
-        "fact",
-        "pets",
-        rf"(?:{_HAVE}|{_I}(?:have|adopted|own|keep|got))\s+{_ADVERBS}{_COUNT}\s+(?:[\w'-]+ ){{0,3}}?{_PET}\b",
-    ),
-    *rules(
-        "family",
-        "fact",
-        "family",
-        (
-            rf"(?:{_BE}|{_WE_ARE} )(?:happily |newly |recently )?(?:married|engaged|divorced|single"
-            rf"|widowed|expecting (?:a|our|twins)|getting (?:married|divorced)|an only child|(?:an? "
-            rf"|the )?(?:older|younger|eldest|youngest|middle|oldest) (?:of|child|sister|brother))\b"
+        *rules(
+            "",
+            "fact",
+            "plan",
+            (
+                rf"(?:{_BE}|{_WE_ARE} {_ADVERBS})(?:going to |planning (?:to|a|on) |about to )?(?:flying"
+                rf"|going|moving|travel(?:l)?ing|starting|getting|taking|seeing|meeting|running|leaving"
+                rf"|visiting|hosting|having|driving|attending|speaking|giving|presenting|graduating"
+                rf"|sitting|playing|returning|off|turning|due|fly|go|move|travel|start|visit|leave|run"
+                rf"|retire|retiring|be|see|meet|marry|marrying|launching|launch|releasing|release"
+                rf"|\w+ing)\b(?=.*{_DATE})(?!.*\b(?:today|right now)\b)"
+            ),
+            (
+                rf"(?:{_HAVE}|{_I}have|I've got|{_I}(?:fly|leave|move|start|travel|return|graduate"
+                rf"|retire)|I'll be|we'll be)\s+(?!(?:been|tried|had|a (?:question|problem|bug"
+                rf"|feeling))\b)(?=.*{_DATE}).{{3,}}"
+            ),
         ),
-        (
-            rf"(?:my|our)\s+(?:[a-z]+(?:est|er)? |\d+[- ]year[- ]old |twin |late "
-            rf"|ex[- ])*{_RELATIVE}(?:'s name|s' names)\s+(?:is|are)\s+\w+|(?:my"
-            rf"|our)\s+(?:\w+ )?{_RELATIVE}(?:'s| is| are) (?:called|named)\s+\w+"
+        *rules(
+            "quantity",
+            "fact",
+            "plan",
+            (
+                rf"(?:my|our|the)\s+(?:[\w'-]+ ){{0,3}}?{_QUANTITY}(?: (?:for|of|to|with"
+                rf"|at) [\w' -]{{2,40}}?)?(?:'s| is| are| will be| was moved to| has moved to"
+                rf"| has been moved to| has changed to| starts| ends| begins| runs out"
+                rf"| expires)(?: now)?(?: about| around| approximately| roughly| on| in| at"
+                rf"| due)*\s+(?=.*(?:{_NUMBER}|{_DATE}))"
+            ),
+            (
+                rf"(?:my|our)\s+[\w' -]{{2,30}}? (?:is due|is on|is at|is scheduled for|takes place"
+                rf"|starts|ends|expires|is in)\s+(?=.*{_DATE})"
+            ),
         ),
-        (
-            rf"(?:my|our)\s+(?:[a-z]+(?:est|er) |little |big |\d+[- ]year[- ]old "
-            rf"|twin )*{_RELATIVE}(?:,? {_NAME},?)?(?:'s|'re| is| are| just turned"
-            rf"| turned)\s+(?:almost |only |nearly |now |also |just |already )*(?:\d+|(?:an? "
-            rf"|the )(?:\w+ ){{0,3}}?{_JOB}|(?:severely )?allergic to|{_CONDITION}"
-            rf"|in (?:\w+ )?(?:grade|year|school|kindergarten|college|university)|from"
-            rf"|(?-i:[A-Z]\w+)$|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)"
+        *rules(
+            "owned",
+            "fact",
+            "about",
+            (
+                rf"(?:my|our)\s+{_OWNED}(?:'s| is| are| has changed to)(?: now| always"
+                rf"| still)*\s+(?!(?:not|so|very|really|too|broken|slow|down|dead|wrong|crashing|being"
+                rf"|getting|making|old|full|gone|lost|stuck|frozen|dying|acting|doing|what|how|that|like"
+                rf"|here|fine|ok|okay|running slow|giving)\b)\S"
+            ),
         ),
-        (
-            rf"(?:my|our)\s+(?:[a-z]+(?:est|er) |little |big |\d+[- ]year[- ]old "
-            rf"|twin )*{_RELATIVE}(?:,? {_NAME},?)?\s+{_ADVERBS}(?:works? (?:at|as|in|for)"
-            rf"|lives? (?:in|at|near|with)|studies|study|plays? the|plays? (?:football|tennis|chess"
-            rf"|basketball|hockey)|loves?|likes?|hates?|prefers?|(?:has|have) (?:{_ILLNESS})|goes to"
-            rf"|was born (?:in|on)|speaks?|(?:can't|doesn't) eat|doesn't like|teaches)\s*(?!(?:it"
-            rf"|this|that|me|to say|saying|when)\b)"
+        *rules(
+            "measure",
+            "fact",
+            "about",
+            (
+                rf"(?:{_I}(?:weigh|wear|earn|make|measure|pay)|{_AM})\s+(?:about |around |roughly |size "
+                rf"|a size |an? |only )*(?:\d[\d.,]*|size \w+)\s*(?:kg|kilos?|pounds|lbs?|cm|m\b|metres?"
+                rf"|meters?|feet|ft|k\b|euros?|dollars?|\$|€|£|a (?:month|year)|shoes?|tall|$)"
+            ),
+            r"I (?:wear|take) (?:a )?(?:size|an? (?:xs|s|m|l|xl|xxl)\b).*",
         ),
-        (
-            rf"(?:my|our)\s+(?:[a-z]+ )?{_RELATIVE}(?:'s)?\s+(?:birthday|anniversary|surgery|wedding"
-            rf"|phone number|number)\s+is\s+(?:on |in |at )?\S"
+        *rules(
+            "contact",
+            "identity",
+            "contact",
+            (
+                r"(?:you can |please )?(?:reach|contact|call|text|e-?mail|write) me (?:at|on"
+                r"|under)\s+(?:\S+@\S+|\+?\d).*"
+            ),
         ),
-    ),
-    *rules(
-        "",
-        "decision",
-        "decision",
-        (
-            rf"(?:{_HAVE}|I|we)\s+{_ADVERBS}(?:have )?(?:decided|chosen|opted|agreed|settled"
-            rf"|resolved)\s+(?:to|on|against|for|that|not to|as a team)\s*{_THING}"
+        *rules(
+            "",
+            "preference",
+            "likes",
+            (
+                rf"{_I}(?:like|love|enjoy|adore|prefer|hate|dislike|detest|loathe|despise|favou?r"
+                rf"|appreciate|fancy|live for|swear by|avoid)\s+{_THING}"
+            ),
+            (
+                rf"{_I}(?:don't|do not|dont|never)\s+{_ADVERBS}(?:like|love|enjoy|care for|eat|drink"
+                rf"|smoke|use|watch|trust|wear|drive|own|play|listen to|celebrate|read|touch|buy"
+                rf"|cook with|work (?:on|at|after))\s+{_DISLIKED}"
+            ),
+            rf"{_I}(?:don't|do not|dont) (?:smoke|drink|drive|swim|cook|dance|gamble)$",
+            (
+                rf"{_I}(?:can't|cannot|can not|couldn't|cant)\s+(?:stand|bear|resist|do without"
+                rf"|live without|go without|start (?:the|my) day without)\s+{_THING}"
+            ),
+            (
+                rf"{_BE}(?:not )?{_ADVERBS}(?:an? )?(?:really |very |super |big |huge |massive |great "
+                rf"|total |not |particularly )*(?:into|fond of|keen on|fan of|crazy about|obsessed with"
+                rf"|addicted to|passionate about|interested in|partial to|afraid of|scared of"
+                rf"|terrified of|good at|bad at)\s+{_THING}"
+            ),
+            (
+                rf"{_BE}(?:more of )?(?:an? )(?:\w+ )?(?:morning person|night owl|early bird|cat person"
+                rf"|dog person|tea (?:person|drinker)|coffee (?:person|drinker|addict)|introvert"
+                rf"|extrovert|minimalist|perfectionist|foodie|gamer|bookworm|football fan|runner|climber"
+                rf"|\w+ (?:fan|person|lover|enthusiast|nerd|geek|addict))\b"
+            ),
+            r"I(?:'d| would) (?:much |always |far )?rather\s+(?:\w+ )?.{2,40} than\s+\S",
+            r"[\w' -]{2,40} (?:is|are) my (?:all-time |absolute )?favou?rite\b(?!.*\bof these\b)",
         ),
-        (
-            rf"(?:(?:ok|okay|alright|right|fine|great|then|so)[, ]+)*let's (?:go with|use|stick with"
-            rf"|stick to|settle on|choose|pick|switch to)\s+{_THING}(?:.*?)(?:\s+then)?$"
+        *rules(
+            "",
+            "preference",
+            "habits",
+            (
+                r"(?:I|we)\s+(?:used? to )?(?:quit|gave up|stopped|have quit|have given up"
+                r"|no longer)\s+(?!(?:it|this|that|the (?:app|program|server|process|script"
+                r"|container))\b)\w+(?:ing)?\b(?<!used to quit)"
+            ),
+            rf"I've\s+{_ADVERBS}(?:quit|given up|stopped)\s+\w+(?:ing)?\b",
+            (
+                rf"(?:{_I}|(?:every|each|most"
+                rf"|on) [\w ]{{2,20}}?,? ?I {_ADVERBS})(?<!\w){_ROUTINE}\b(?=.*(?:\b(?:every|each|daily"
+                rf"|twice|once|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|times a|in the (?:morning"
+                rf"|evening)s?|before|after|at (?:night|\d)|most|weekends?|until|at (?:about "
+                rf"|around )?\d[\d:.]*)\b))(?!.*\b(?:today|yesterday|last (?:night|week|month|year)"
+                rf"|this (?:morning|week)|error|fails?|crash\w*)\b)"
+            ),
+            (
+                rf"(?:I|we)\s+(?:usually|always|normally|typically|never|generally|mostly|tend to|try to"
+                rf"|often|regularly|rarely|hardly ever)\s+{_ROUTINE}\b(?!.*\b(?:error|fails?|crash\w*"
+                rf"|exception|undefined|null|this|that)\b)"
+            ),
+            (
+                r"every (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|night|day|weekend"
+                r"|summer|winter|week|month|year)\w*(?: \w+)?,? (?:I|we) \w+"
+            ),
         ),
-    ),
-    *rules(
-        "",
-        "decision",
-        "decision",
-        (
-            rf"(?:I'?ll|we'?ll|I will|we will|{_AM} going to|{_WE_ARE} going to|{_AM}"
-            rf"|{_WE_ARE})\s+{_ADVERBS}(?:go(?:ing)? with|stick(?:ing)? (?:with|to)|switch(?:ing)? to"
-            rf"|migrat(?:e|ing) to|us(?:e|ing)|adopt(?:ing)?|drop(?:ping)?|mov(?:e|ing) (?:to"
-            rf"|away from))\s+(?!{_THING}.*\b(?:as an example|for this example|to test|today"
-            rf"|right now)\b){_THING}(?=.{{2,80}}$)"
+        *rules(
+            "",
+            "preference",
+            "tools",
+            (
+                rf"{_I}(?:mostly |mainly )?(?:use|deploy|code|program|host|develop|build|ship"
+                rf"|write(?: (?:all|most|almost all)?(?: of)? ?(?:my|our|the) (?:\w+ ){{0,2}}(?:code"
+                rf"|notes|scripts|tests|essays|papers|services|thesis|apps))?|manage|track|edit|type"
+                rf"|take (?:my )?notes|keep (?:my )?notes)\s+(?:(?:everything|stuff|apps|things|it all"
+                rf"|code|notes|most things|our \w+|my \w+)\s+)?(?:(?:in|on|with|to|using"
+                rf"|for)\s+)?(?!(?:in|on|with|to|using|for)\b)(?!(?:a (?:for|while|loop|function|regex"
+                rf"|script|variable)|the (?:following|command)|my (?:code|own)|code|script"
+                rf"|emails?)\b)(?<!write )(?<!build )(?<!ship )(?<!develop )(?<!manage )(?<!track )(?<!edit"
+                rf" )(?<!type )(?<!host ){_THING}(?!.*\b(?:error|fails?|crash\w*|exception|but it|doesn't"
+                rf"|does not|undefined)\b)"
+            ),
+            (
+                rf"{_I}(?:run|drive|ride|own|play|fly|sail|shoot with|shoot on)\s+(?:an? |the "
+                rf"|my )?(?-i:[A-Z][\w-]+)(?!.*\b(?:error|fails?|crash\w*|exception|command|twice|again"
+                rf"|and (?:it|get|got))\b)"
+            ),
+            rf"{_I}(?:drive|ride|own|play)\s+(?:an? |the |in an? )(?!(?:role|part|joke"
+            rf"|game with you|few)\b)\w+",
         ),
-        confidence=0.8,
-    ),
-    *rules(
-        "",
-        "decision",
-        "decision",
-        (
-            rf"(?:I|we)(?:'ve| have)?\s+{_ADVERBS}(?:switched|migrated"
-            rf"|converted)\s+(?:from .{{2,30}} )?to\s+{_THING}"
+        *rules(
+            "",
+            "preference",
+            "habits",
+            (
+                rf"(?:{_BE}|I've been )(?:learning|training for|preparing for|practi[sc]ing"
+                rf"|teaching myself|saving (?:up )?for|writing a (?:novel|book|thesis"
+                rf"|dissertation))\s*(?!(?:this|that|it|here)\b)"
+            ),
         ),
-    ),
-    *rules(
-        "",
-        "preference",
-        "style",
-        (
-            r"(?:from now on|in (?:the )?future|going forward|in general)[, ]+(?:please |always "
-            r"|I want you to |I'd like you to |you should )*(?:answer|reply|respond|write|use|call"
-            r"|keep|be|give|explain|speak|talk|don't|do not|never|stop|format|include|avoid"
-            r"|skip)\b.{3,}"
-        ),
-        (
-            r"(?:please )?(?:always|never)\s+(?:answer|reply|respond|write|use|call|keep|give"
-            r"|explain|speak|talk|format|include|add|show|put|start|end|address)\b(?!.*\b(?:this"
-            r"|that|above|here)\b).{3,}"
-        ),
-    ),
-    *rules(
-        "",
-        "fact",
-        "plan",
-        (
-            rf"(?:{_BE}|{_WE_ARE} {_ADVERBS})(?:going to |planning (?:to|a|on) |about to )?(?:flying"
-            rf"|going|moving|travel(?:l)?ing|starting|getting|taking|seeing|meeting|running|leaving"
-            rf"|visiting|hosting|having|driving|attending|speaking|giving|presenting|graduating"
-            rf"|sitting|playing|returning|off|turning|due|fly|go|move|travel|start|visit|leave|run"
-            rf"|retire|retiring|be|see|meet|marry|marrying|launching|launch|releasing|release"
-            rf"|\w+ing)\b(?=.*{_DATE})(?!.*\b(?:today|right now)\b)"
-        ),
-        (
-            rf"(?:{_HAVE}|{_I}have|I've got|{_I}(?:fly|leave|move|start|travel|return|graduate"
-            rf"|retire)|I'll be|we'll be)\s+(?!(?:been|tried|had|a (?:question|problem|bug"
-            rf"|feeling))\b)(?=.*{_DATE}).{{3,}}"
-        ),
-    ),
-    *rules(
-        "quantity",
-        "fact",
-        "plan",
-        (
-            rf"(?:my|our|the)\s+(?:[\w'-]+ ){{0,3}}?{_QUANTITY}(?: (?:for|of|to|with"
-            rf"|at) [\w' -]{{2,40}}?)?(?:'s| is| are| will be| was moved to| has moved to"
-            rf"| has been moved to| has changed to| starts| ends| begins| runs out"
-            rf"| expires)(?: now)?(?: about| around| approximately| roughly| on| in| at"
-            rf"| due)*\s+(?=.*(?:{_NUMBER}|{_DATE}))"
-        ),
-        (
-            rf"(?:my|our)\s+[\w' -]{{2,30}}? (?:is due|is on|is at|is scheduled for|takes place"
-            rf"|starts|ends|expires|is in)\s+(?=.*{_DATE})"
-        ),
-    ),
-    *rules(
-        "owned",
-        "fact",
-        "about",
-        (
-            rf"(?:my|our)\s+{_OWNED}(?:'s| is| are| has changed to)(?: now| always"
-            rf"| still)*\s+(?!(?:not|so|very|really|too|broken|slow|down|dead|wrong|crashing|being"
-            rf"|getting|making|old|full|gone|lost|stuck|frozen|dying|acting|doing|what|how|that|like"
-            rf"|here|fine|ok|okay|running slow|giving)\b)\S"
-        ),
-    ),
-    *rules(
-        "measure",
-        "fact",
-        "about",
-        (
-            rf"(?:{_I}(?:weigh|wear|earn|make|measure|pay)|{_AM})\s+(?:about |around |roughly |size "
-            rf"|a size |an? |only )*(?:\d[\d.,]*|size \w+)\s*(?:kg|kilos?|pounds|lbs?|cm|m\b|metres?"
-            rf"|meters?|feet|ft|k\b|euros?|dollars?|\$|€|£|a (?:month|year)|shoes?|tall|$)"
-        ),
-        r"I (?:wear|take) (?:a )?(?:size|an? (?:xs|s|m|l|xl|xxl)\b).*",
-    ),
-    *rules(
-        "contact",
-        "identity",
-        "contact",
-        (
-            r"(?:you can |please )?(?:reach|contact|call|text|e-?mail|write) me (?:at|on"
-            r"|under)\s+(?:\S+@\S+|\+?\d).*"
-        ),
-    ),
-    *rules(
-        "",
-        "preference",
-        "likes",
-        (
-            rf"{_I}(?:like|love|enjoy|adore|prefer|hate|dislike|detest|loathe|despise|favou?r"
-            rf"|appreciate|fancy|live for|swear by|avoid)\s+{_THING}"
-        ),
-        (
-            rf"{_I}(?:don't|do not|dont|never)\s+{_ADVERBS}(?:like|love|enjoy|care for|eat|drink"
-            rf"|smoke|use|watch|trust|wear|drive|own|play|listen to|celebrate|read|touch|buy"
-            rf"|cook with|work (?:on|at|after))\s+{_DISLIKED}"
-        ),
-        rf"{_I}(?:don't|do not|dont) (?:smoke|drink|drive|swim|cook|dance|gamble)$",
-        (
-            rf"{_I}(?:can't|cannot|can not|couldn't|cant)\s+(?:stand|bear|resist|do without"
-            rf"|live without|go without|start (?:the|my) day without)\s+{_THING}"
-        ),
-        (
-            rf"{_BE}(?:not )?{_ADVERBS}(?:an? )?(?:really |very |super |big |huge |massive |great "
-            rf"|total |not |particularly )*(?:into|fond of|keen on|fan of|crazy about|obsessed with"
-            rf"|addicted to|passionate about|interested in|partial to|afraid of|scared of"
-            rf"|terrified of|good at|bad at)\s+{_THING}"
-        ),
-        (
-            rf"{_BE}(?:more of )?(?:an? )(?:\w+ )?(?:morning person|night owl|early bird|cat person"
-            rf"|dog person|tea (?:person|drinker)|coffee (?:person|drinker|addict)|introvert"
-            rf"|extrovert|minimalist|perfectionist|foodie|gamer|bookworm|football fan|runner|climber"
-            rf"|\w+ (?:fan|person|lover|enthusiast|nerd|geek|addict))\b"
-        ),
-        r"I(?:'d| would) (?:much |always |far )?rather\s+(?:\w+ )?.{2,40} than\s+\S",
-        r"[\w' -]{2,40} (?:is|are) my (?:all-time |absolute )?favou?rite\b(?!.*\bof these\b)",
-    ),
-    *rules(
-        "",
-        "preference",
-        "habits",
-        (
-            r"(?:I|we)\s+(?:used? to )?(?:quit|gave up|stopped|have quit|have given up"
-            r"|no longer)\s+(?!(?:it|this|that|the (?:app|program|server|process|script"
-            r"|container))\b)\w+(?:ing)?\b(?<!used to quit)"
-        ),
-        rf"I've\s+{_ADVERBS}(?:quit|given up|stopped)\s+\w+(?:ing)?\b",
-        (
-            rf"(?:{_I}|(?:every|each|most"
-            rf"|on) [\w ]{{2,20}}?,? ?I {_ADVERBS})(?<!\w){_ROUTINE}\b(?=.*(?:\b(?:every|each|daily"
-            rf"|twice|once|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|times a|in the (?:morning"
-            rf"|evening)s?|before|after|at (?:night|\d)|most|weekends?|until|at (?:about "
-            rf"|around )?\d[\d:.]*)\b))(?!.*\b(?:today|yesterday|last (?:night|week|month|year)"
-            rf"|this (?:morning|week)|error|fails?|crash\w*)\b)"
-        ),
-        (
-            rf"(?:I|we)\s+(?:usually|always|normally|typically|never|generally|mostly|tend to|try to"
-            rf"|often|regularly|rarely|hardly ever)\s+{_ROUTINE}\b(?!.*\b(?:error|fails?|crash\w*"
-            rf"|exception|undefined|null|this|that)\b)"
-        ),
-        (
-            r"every (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|night|day|weekend"
-            r"|summer|winter|week|month|year)\w*(?: \w+)?,? (?:I|we) \w+"
-        ),
-    ),
-    *rules(
-        "",
-        "preference",
-        "tools",
-        (
-            rf"{_I}(?:mostly |mainly )?(?:use|deploy|code|program|host|develop|build|ship"
-            rf"|write(?: (?:all|most|almost all)?(?: of)? ?(?:my|our|the) (?:\w+ ){{0,2}}(?:code"
-            rf"|notes|scripts|tests|essays|papers|services|thesis|apps))?|manage|track|edit|type"
-            rf"|take (?:my )?notes|keep (?:my )?notes)\s+(?:(?:everything|stuff|apps|things|it all"
-            rf"|code|notes|most things|our \w+|my \w+)\s+)?(?:(?:in|on|with|to|using"
-            rf"|for)\s+)?(?!(?:in|on|with|to|using|for)\b)(?!(?:a (?:for|while|loop|function|regex"
-            rf"|script|variable)|the (?:following|command)|my (?:code|own)|code|script"
-            rf"|emails?)\b)(?<!write )(?<!build )(?<!ship )(?<!develop )(?<!manage )(?<!track )(?<!edit"
-            rf" )(?<!type )(?<!host ){_THING}(?!.*\b(?:error|fails?|crash\w*|exception|but it|doesn't"
-            rf"|does not|undefined)\b)"
-        ),
-        (
-            rf"{_I}(?:run|drive|ride|own|play|fly|sail|shoot with|shoot on)\s+(?:an? |the "
-            rf"|my )?(?-i:[A-Z][\w-]+)(?!.*\b(?:error|fails?|crash\w*|exception|command|twice|again"
-            rf"|and (?:it|get|got))\b)"
-        ),
-        rf"{_I}(?:drive|ride|own|play)\s+(?:an? |the |in an? )(?!(?:role|part|joke|game with you|few)\b)\w+",
-    ),
-    *rules(
-        "",
-        "preference",
-        "habits",
-        (
-            rf"(?:{_BE}|I've been )(?:learning|training for|preparing for|practi[sc]ing"
-            rf"|teaching myself|saving (?:up )?for|writing a (?:novel|book|thesis"
-            rf"|dissertation))\s*(?!(?:this|that|it|here)\b)"
-        ),
-    ),
-)
+    )
+
 
 LANGUAGE = Language(
     name="en",
@@ -726,7 +736,7 @@ LANGUAGE = Language(
         r"|dislike)\b)"
     ),
     remembers=sign(rf"^{_REMEMBER}"),
-    rules=_RULES,
+    rules=_rules,
     empty=sign(
         r"\b(?:your (?:answer|help|idea|suggestion|style|response)|this (?:answer|idea|code"
         r"|chat)|that (?:idea|answer|one)|the idea|question|what you|chatting with you"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -61,6 +62,6 @@ class Language:
     subject: re.Pattern[str]
     bare: re.Pattern[str]
     remembers: re.Pattern[str]
-    rules: tuple[Rule, ...]
+    rules: Callable[[], tuple[Rule, ...]]
     empty: re.Pattern[str]
     """What a statement may be only about the conversation itself ("I like it", "我喜欢这个")."""

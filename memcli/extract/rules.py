@@ -96,7 +96,7 @@ def _remembered(said: _Said, text: str) -> _Found | None:
 
 def _rule_of(said: str, language: Language) -> Rule | None:
     close = _close(said, language)
-    return next((rule for rule in language.rules if rule.pattern.match(close)), None)
+    return next((rule for rule in language.rules() if rule.pattern.match(close)), None)
 
 
 def _close(said: str, language: Language) -> str:

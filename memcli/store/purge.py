@@ -64,6 +64,7 @@ def erase(
         origins=[text for origin in origins.values() for text in hashes(origin)],
         at=at,
         is_told=lambda value: bool(whole.found_in(value.encode())),
+        learned_from=[id_ for record in records for id_ in record.derived_from],
         everything=everything,
     )
     finish(store, side, now=at)

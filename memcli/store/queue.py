@@ -22,18 +22,24 @@ _TRIES = len(_WAITS_MS) + 1
 def add(db: sqlite3.Connection, memory_ids: Sequence[str], *, at: Millis) -> None:
     """Queue memories to learn from; one that is queued already, or being erased, is left as it is."""
     db.executemany(
-        "INSERT OR IGNORE INTO queue SELECT :id, :at, 0, :at "
+        "INSERT OR IGNORE INTO queue SELECT :id, :at, 0, :at, 0 "
         "WHERE NOT EXISTS (SELECT 1 FROM erasing WHERE id = :id)",
         [{"id": id_, "at": at} for id_ in memory_ids],
     )
 
 
-def take(db: sqlite3.Connection, *, now: Millis, limit: int) -> list[str]:
-    """The memories that are due, the oldest first: taken from others for a few minutes, counted as a try."""
+def take(db: sqlite3.Connection, *, now: Millis, limit: int, is_read: bool = False) -> list[str]:
+    """The memories that are due, the oldest first: taken from others for a few minutes, counted as a try.
+
+    Args:
+        now: the clock.
+        limit: how many at most.
+        is_read: those that rules have read and that wait for a model, in place of those that wait for rules.
+    """
     rows = db.execute(
-        "SELECT memory_id FROM queue WHERE due_at <= ? AND memory_id NOT IN (SELECT id FROM erasing) "
-        "ORDER BY at, rowid LIMIT ?",
-        (now, limit),
+        "SELECT memory_id FROM queue WHERE due_at <= ? AND is_read = ? "
+        "AND memory_id NOT IN (SELECT id FROM erasing) ORDER BY at, rowid LIMIT ?",
+        (now, is_read, limit),
     ).fetchall()
     db.executemany(
         # The last try has no lease: what kills whoever learns from it must not come back for ever.
@@ -41,6 +47,36 @@ def take(db: sqlite3.Connection, *, now: Millis, limit: int) -> list[str]:
         [(_TRIES, now + _LEASE_MS, id_) for (id_,) in rows],
     )
     return [id_ for (id_,) in rows]
+
+
+def give_back(db: sqlite3.Connection, memory_ids: Sequence[str], *, now: Millis) -> None:
+    """These were taken and not tried: they are due as before."""
+    db.executemany(
+        "UPDATE queue SET tries = tries - 1, due_at = ? WHERE memory_id = ?",
+        [(now, id_) for id_ in memory_ids],
+    )
+
+
+def mark_read(db: sqlite3.Connection, memory_ids: Sequence[str], *, now: Millis) -> None:
+    """Rules have read these: from now on they wait for a model."""
+    db.executemany(
+        "UPDATE queue SET is_read = 1, tries = 0, due_at = ? WHERE memory_id = ?",
+        [(now, id_) for id_ in memory_ids],
+    )
+
+
+def due(db: sqlite3.Connection, *, now: Millis, is_read: bool = False) -> int:
+    """How many are due."""
+    sql = "SELECT count(*) FROM queue WHERE due_at <= ? AND is_read = ?"
+    return int(db.execute(sql, (now, is_read)).fetchone()[0])
+
+
+def credit(db: sqlite3.Connection, turns: int) -> int:
+    """Add to the turns that have been read since a model was last asked (or take some away); returns them."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'learn_credit'").fetchone()
+    value = (int(row[0]) if row else 0) + turns
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('learn_credit', ?)", (str(value),))
+    return value
 
 
 def done(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
@@ -92,6 +128,11 @@ def proposals(db: sqlite3.Connection) -> list[Proposal]:
 def settle(db: sqlite3.Connection, proposal_id: str) -> None:
     """The person has said yes or no."""
     db.execute("DELETE FROM review WHERE id = ?", (proposal_id,))
+
+
+def refuse(db: sqlite3.Connection, mark: str, *, at: Millis) -> None:
+    """Keep out what has this keyed hash: the person does not want to be asked again."""
+    db.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", (mark, at))
 
 
 def proposed(db: sqlite3.Connection) -> int:

@@ -78,7 +78,8 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE unseen (id TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE telling (id TEXT PRIMARY KEY) WITHOUT ROWID;
-    INSERT INTO unseen SELECT '' FROM meta WHERE key = 'memories'
+    INSERT INTO unseen SELECT '' FROM meta WHERE key = 'memories';
+    ALTER TABLE queue ADD COLUMN is_read INTEGER NOT NULL DEFAULT 0
     """,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
@@ -282,6 +283,7 @@ class Side:
         origins: Iterable[str],
         at: Millis,
         is_told: Callable[[str], bool] | None = None,
+        learned_from: Sequence[str] = (),
         everything: bool = False,
     ) -> None:
         """From here on no reader shows `ids`, and no import brings back `origins`.
@@ -291,11 +293,13 @@ class Side:
             origins: their keyed hashes.
             at: the clock.
             is_told: whether a text, the value of a task, holds what they say: such a value goes too.
+            learned_from: the memories that they were learned from: nothing more is learned from these.
             everything: nothing of the user stays, no session, task or event.
         """
         with self.change() as db:
             db.executemany("INSERT OR IGNORE INTO erasing VALUES (?)", [(id_,) for id_ in ids])
             _delete_noted(db, ids)
+            queue.done(db, learned_from)
             for table in _OF_THE_USER if everything else ():
                 db.execute(f"DELETE FROM {table}")
             if is_told is not None:

@@ -247,7 +247,7 @@ CHINESE = replace(SECRET, text="小李在林迪斯法恩岛上养了一只苍鹭
         ("INSERT INTO review VALUES ('r', 1, ?, NULL, '[]', '')", json.dumps({"text": CHINESE.text})),
         ("INSERT INTO review VALUES ('r', 1, '{}', NULL, ?, '')", json.dumps([CHINESE.id])),
         ("INSERT INTO journal VALUES (1, 1, 1, 'edit', 'update', 'x', ?)", json.dumps({"a": [CHINESE.text]})),
-        ("INSERT INTO queue VALUES (?, 1, 0, 1)", CHINESE.id),
+        ("INSERT INTO queue VALUES (?, 1, 0, 1, 0)", CHINESE.id),
         ("INSERT INTO turns VALUES (1, ?, 's', 0, 'user', 'hello', 1, 'whole', NULL, 1)", CHINESE.id),
         ("INSERT INTO events VALUES (1, 1, 'good', 0, 0, 0, NULL, ?)", CHINESE.id),
     ],
