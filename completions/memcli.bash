@@ -13,7 +13,7 @@ _memcli() {
         word=${COMP_WORDS[i]}
         case "$path/$word" in
             */-*) ;;
-            /remember | /recall | /chat | /import | /forget | /export | /stats | /list | /show | /edit | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
+            /remember | /recall | /chat | /import | /forget | /export | /stats | /list | /show | /edit | /review | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
             *) given=$((given + 1)) ;;
         esac
     done
@@ -21,7 +21,7 @@ _memcli() {
     case "$path $prev" in
         *" --kind") _memcli_words "identity preference decision fact episode document summary"; return ;;
         *" --priority") _memcli_words "P0 P1 P2"; return ;;
-        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --model" | *" --session" | *" --history" | *" --system" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --before" | *" -n" | *" --ttl" | *" --keep" | *" --out") return ;;
+        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --model" | *" --session" | *" --history" | *" --system" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --before" | *" -n" | *" --accept" | *" --text" | *" --reject" | *" --never" | *" --ttl" | *" --keep" | *" --out") return ;;
         *" --data-dir") _memcli_directories; return ;;
         *" --role") _memcli_words "user assistant system tool"; return ;;
         "/recall --format") _memcli_words "prompt"; return ;;
@@ -32,7 +32,7 @@ _memcli() {
     esac
     case "$path" in
         "") options="--version -h --help" ;;
-        "/remember") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/remember") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --extract --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/recall") options="-k --kind --topic --role --since --until --as-of --agent --current --min-score --explain --ndjson --format --budget --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/chat") options="--model --session --no-memory --history --system --budget --why --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/import") options="--format --encoding --tz --extract --no-extract --since --role --me --all-branches --include-tools --restore --no-vectors --allow-sensitive --dry-run --discover --watch --yes -y --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
@@ -40,6 +40,7 @@ _memcli() {
         "/export") options="-o --format --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/list") options="-n --sort --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/edit") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/review") options="--accept --text --reject --never --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/sessions/delete") options="--yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/start") options="--ttl --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/done") options="--keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
@@ -51,7 +52,7 @@ _memcli() {
         return
     fi
     case "$path/$given" in
-        "/0") _memcli_words "remember recall chat import forget export stats list show edit sessions task reembed doctor eval config" ;;
+        "/0") _memcli_words "remember recall chat import forget export stats list show edit review sessions task reembed doctor eval config" ;;
         "/import/"*) _memcli_files ;;
         "/sessions/0") _memcli_words "show export delete" ;;
         "/task/0") _memcli_words "start set get step back show list done" ;;
