@@ -80,7 +80,7 @@ class Weights:
     19 of 20 have a best hit above it (touchstone: 17); of small talk and general knowledge, one of 20
     (locomo: three, memora: four; across languages two)."""
 
-    relevant_of_two: float = 0.18
+    relevant_of_two: float = 0.17
     few_memories: int = 10
     """The same with two memories to choose from, and how many it takes for the full threshold: among a
     handful there is no background to stand out of. With two to six everyday facts the right one of 40
