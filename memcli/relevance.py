@@ -46,11 +46,11 @@ def relevant(
     """
     if not query_terms(question) or _is_sum(question):
         return []
-    closeness = _closeness(candidates)
-    is_asked_unspaced = is_unspaced(question)
-
+    echoes = {hit.record.id for hit in hits if _is_echo(question, hit.record)}
+    hits = [hit for hit in hits if hit.record.id not in echoes]
+    closeness = _closeness([each for each in candidates if each.record.id not in echoes])
     standing_out = _threshold_among(len(closeness), weights)
-    hits = [hit for hit in hits if not _is_echo(question, hit.record)]
+    is_asked_unspaced = is_unspaced(question)
     ease = weights.personal if _IS_PERSONAL.search(question) else 1.0
 
     def threshold(hit: Hit) -> float:

@@ -111,6 +111,18 @@ def test_of_two_memories_the_one_that_answers_is_told() -> None:
     assert told("What is the capital of Mongolia?", [(TOOL, 0.73), (CAT, 0.723)]) == []
 
 
+def test_asking_again_changes_nothing() -> None:
+    question = "Which build tool shall I take?"
+    texts = [(TOOL, 0.803), (CAT, 0.759)]
+    candidates = [
+        candidate(question, cosine=1.0, role="user", source="chat"),
+        candidate("Take Maven: you prefer that build tool.", cosine=0.9, role="assistant", source="chat"),
+        *(candidate(text, cosine=cosine) for text, cosine in texts),
+    ]
+    hits = rank(question, candidates, k=10, total_rows=len(candidates))
+    assert ids(relevant(question, hits, candidates)) == told(question, texts) == [TOOL]
+
+
 def told_in_chat(question: str, role: str, text: str) -> bool:
     """Whether what was said in a chat is told beside a fact that answers."""
     said = candidate(text, cosine=0.95, kind="episode", role=role, source="chat")
