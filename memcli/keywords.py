@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from memcli.passages import date_words, terms
@@ -12,10 +13,18 @@ from memcli.types import Candidate, Millis
 from memcli.weights import WEIGHTS, Weights
 
 
-def keyword_shares(
+@dataclass(frozen=True, slots=True)
+class Met:
+    """How a passage meets a question: its BM25 as a share of the best, 0–1, and the terms it holds."""
+
+    share: float
+    terms: frozenset[str]
+
+
+def meet(
     asked: Sequence[str], candidates: Sequence[Candidate], *, total_rows: int, weights: Weights = WEIGHTS
-) -> list[float]:
-    """Each candidate's BM25 as a share of the best that this question could score, 0–1.
+) -> tuple[list[Met], Mapping[str, float]]:
+    """How each candidate meets the terms of a question, and what each term is worth (together 1).
 
     BM25 in Lucene's form: Σ idf · tf / (tf + k1 · length norm), idf = ln(1 + (N − df + ½) / (df + ½)).
     The best is Σ idf: a word that no memory holds has the highest idf, so a question that does not
@@ -25,11 +34,13 @@ def keyword_shares(
     found = [_frequencies(wanted, candidate) for candidate in candidates]
     idf = _idf(asked, found, total_rows=total_rows, weights=weights)
     best = sum(idf.values()) or 1.0
+    worth = {term: value / best for term, value in idf.items()}
     norms = [_length_norm(candidate, weights) for candidate in candidates]
-    return [
-        sum(idf[term] * tf / (tf + norm) for term, tf in met.items()) / best
+    shares = [
+        sum(worth[term] * tf / (tf + norm) for term, tf in met.items())
         for met, norm in zip(found, norms, strict=True)
     ]
+    return [Met(share, frozenset(met)) for share, met in zip(shares, found, strict=True)], worth
 
 
 def _frequencies(wanted: frozenset[str], candidate: Candidate) -> dict[str, int]:

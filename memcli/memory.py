@@ -61,7 +61,6 @@ from memcli.types import (
     Turn,
     Vector,
 )
-from memcli.weights import WEIGHTS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -238,7 +237,7 @@ class Memory:
         """The memories that answer a question, best first. `is_noted`: it counts in the statistics."""
         began = time.perf_counter()
         generation = self._generation()
-        hits, _, degraded = self._search(query)
+        hits, degraded = self._search(query)
         found = tuple(hit for hit in hits if hit.score >= query.min_score)[: query.k]
         took_ms = round((time.perf_counter() - began) * 1000)
         if is_noted:
@@ -260,8 +259,8 @@ class Memory:
         """
         began = time.perf_counter()
         generation = self._generation()
-        hits, candidates, degraded = self._search(query)
-        relevant = relevance.relevant(query.text, hits, candidates)
+        hits, degraded = self._search(query)
+        relevant = relevance.relevant(query.text, hits)
         answering = [hit for hit in relevant if not _stands_in(hit.record, known)][: query.k]
         block = inject.block(
             answering,
@@ -290,7 +289,7 @@ class Memory:
                 told[newest.id] = newest
         return list(told.values())
 
-    def _search(self, query: Query) -> tuple[list[Hit], list[Candidate], str | None]:
+    def _search(self, query: Query) -> tuple[list[Hit], str | None]:
         found = self.find(query)
         hits = rank.rank(
             query.text,
@@ -302,7 +301,7 @@ class Memory:
         )
         if query.filters.current:
             hits = [hit for hit in hits if hit.record.superseded_by is None]
-        return hits, list(found.candidates), found.degraded
+        return relevance.scored(query.text, hits), found.degraded
 
     def find(self, query: Query) -> Found:
         """What the store holds that may answer, before it is ranked."""
@@ -620,8 +619,9 @@ class Memory:
     ) -> Sequence[Record]:
         """What is only similar in meaning, inside the same selection."""
         taken = {record.id for record in chosen}
-        hits, _, _ = self._search(Query(" ".join(subject.terms), now=now, filters=to_filters(selection)))
-        near = [hit.record for hit in hits if hit.parts["dense"] >= WEIGHTS.dense / 2]
+        hits, _ = self._search(Query(" ".join(subject.terms), now=now, filters=to_filters(selection)))
+        least = max((hit.parts["dense"] for hit in hits), default=0.0) / 2
+        near = [hit.record for hit in hits if hit.parts["dense"] >= least > 0]
         return [
             record for record in near if record.id not in taken and (selection.match or "") in record.text
         ][:_RELATED]

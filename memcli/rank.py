@@ -1,44 +1,21 @@
-"""Candidates to hits: words and vectors fused by how well the question's words meet the store."""
+"""Candidates to hits: what each memory has to say for itself, weighed and added up."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
 from memcli import timewords
-from memcli.keywords import keyword_shares
-from memcli.passages import query_terms, terms
+from memcli.keywords import Met, meet
+from memcli.passages import is_unspaced, query_terms, terms
 from memcli.times import Span
 from memcli.types import Candidate, Hit, Millis, Record
-from memcli.weights import WEIGHTS, Weights
-
-_TOLD = (
-    r"(?:told|said|mentioned|recommended|suggested|advised|explained|shared|gave|given|taught|wrote|written)"
-)
-_TELL = r"(?:tell|say|mention|recommend|suggest|advise|explain|share|give|teach|write)"
-_ASKS_FOR_ASSISTANT = re.compile(
-    rf"\byou\s+(?:\w+\s+){{0,2}}?{_TOLD}\b|\bdid\s+you\s+(?:\w+\s+)?{_TELL}\b"
-    r"|(?<![和跟给向对同])你[^\W]{0,8}?(?:推荐|建议|告诉|说|提到|介绍|教|讲|分享)我?[了过的]",
-    re.IGNORECASE,
-)
-
-_ASKS_FOR_BEFORE = re.compile(
-    r"\b(?:previous(?:ly)?|former(?:ly)?|used? to|(?:my|our) (?:old|last)|originally|back then|in the past)\b"
-    r"|\bbefore(?:\s+(?-i:[A-Z])|\s+(?:i|we|that|now)\b|\s*(?:[,.;?？]|$))|以前|之前|原来|原先|曾经|从前|过去|旧(?:的|地址|号码|手机)",
-    re.IGNORECASE,
-)
-
-_CLOSING = "\"'”’」』)）] \n"
-_COURTESY = re.compile(
-    r"\s*(?:\w+: )?(?:(?:thanks|thank you|you['’]re welcome|no problem|good ?bye|bye|see you)\b"
-    r"|(?:好的，?)?谢谢|非常感谢|不用谢|不客气|没问题|没有问题|再见)",
-    re.IGNORECASE,
-)
+from memcli.weights import CHARS_OF_IDEOGRAPH, TELLING_CHARS, WEIGHTS, Weights
+from memcli.wording import WANTED, Look, asks_for_assistant, asks_for_before, look, wanted
 
 
 def rank(
@@ -53,17 +30,9 @@ def rank(
 ) -> list[Hit]:
     """The memories that answer, best first: at most `k`, one a memory, by its best passage.
 
-    A hit's score is the sum of its `parts`, held within 0–1:
-
-    - dense: 0.3 · its cosine on the scale from the least to the greatest among the candidates;
-    - keyword: 0.7 · BM25 / the best BM25 this question could score (`keyword_shares`);
-    - role: a little less for what an assistant said, a little more if the question asks for it; less
-      for a question and for courtesies, more for the only speaker that the question names;
-    - context: what the turn before and the conversation around it add (`_context`);
-    - time: more for what was said in the time that the question names or speaks of it, less for the rest;
-    - priority: next to nothing, it parts equals;
-    - update: what a memory loses when a later one has replaced it, or what lifts a memory to the
-      place of one that it replaced.
+    A hit's score is the sum of its `parts`, held within 0–1. A part is made of the STEPS of its name:
+    what each measures, times its weight. One part more, `update`, is what a memory loses when a later
+    one has replaced it, or what lifts a memory to the place of one that it replaced.
 
     A memory that was replaced never stands above the one that replaced it, unless only it fits the time
     that the question names, or the question asks for what was before. Equal scores: newest first, then by id.
@@ -75,72 +44,78 @@ def rank(
         total_rows: how many rows the index holds.
         times: the spans of time that the question names.
         tz: the zone in which memories speak of days.
-        weights: what each step adds.
+        weights: what each step is worth.
     """
-    best = _best_passages(question, candidates, total_rows=total_rows, weights=weights)
-    asked = _Asked.of(question, best, times=times, tz=tz)
+    asked, best = _read(question, candidates, total_rows=total_rows, times=times, tz=tz, weights=weights)
     around = _Around.of(best, weights)
-    hits = [_hit(each, asked, around, weights) for each in best]
+    hits = [_hit(_Seen.of(each, asked, around), weights) for each in best]
     return _with_updates(sorted(hits, key=_order), asked, weights)[:k]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """The best passage of a memory, with its dense and its keyword part, and both together."""
-
-    record: Record
-    candidate: Candidate
-    dense: float
-    keyword: float
-    base: float
-
-    @property
-    def is_question(self) -> bool:
-        return self.candidate.passage.rstrip(_CLOSING).endswith(("?", "？"))
-
-
-def _best_passages(
-    question: str, candidates: Sequence[Candidate], *, total_rows: int, weights: Weights
-) -> list[_Scored]:
-    asked = query_terms(question) or list(dict.fromkeys(terms(question)))
-    best: dict[str, _Scored] = {}
-    for candidate, dense, keyword in zip(
-        candidates,
-        _on_unit_scale([candidate.cosine for candidate in candidates]),
-        keyword_shares(asked, candidates, total_rows=total_rows, weights=weights),
-        strict=True,
-    ):
-        record, base = candidate.record, weights.dense * dense + weights.keyword * keyword
-        known = best.get(record.id)
-        if known is None or base > known.base:
-            parts = weights.dense * dense, weights.keyword * keyword
-            best[record.id] = _Scored(record, candidate, *parts, base)
-    return list(best.values())
+# --- what a question sees of a memory -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a question says besides its words."""
+    """What a question says: what each of its words is worth, and what it says besides."""
 
+    worth: Mapping[str, float]
     wants_assistant: bool
+    wanted: frozenset[str]
     speaker: str | None
     times: Sequence[Span]
     tz: tzinfo
     is_of_before: bool
     """It asks for what held before what holds now, without a time."""
 
-    @classmethod
-    def of(cls, question: str, best: Sequence[_Scored], *, times: Sequence[Span], tz: tzinfo) -> _Asked:
-        words = frozenset(terms(question))
-        names = {each.record.name for each in best if each.record.name}
-        named = [name for name in names if not words.isdisjoint(terms(name))]
-        return cls(
-            wants_assistant=_ASKS_FOR_ASSISTANT.search(question) is not None,
-            speaker=named[0] if len(named) == 1 else None,
-            times=times,
-            tz=tz,
-            is_of_before=not times and _ASKS_FOR_BEFORE.search(question) is not None,
-        )
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The best passage of a memory: how near it is, how it meets the words, and both together."""
+
+    record: Record
+    candidate: Candidate
+    look: Look
+    dense: float
+    met: Met
+    base: float
+
+
+def _read(
+    question: str,
+    candidates: Sequence[Candidate],
+    *,
+    total_rows: int,
+    times: Sequence[Span],
+    tz: tzinfo,
+    weights: Weights,
+) -> tuple[_Asked, list[_Scored]]:
+    words = query_terms(question) or list(dict.fromkeys(terms(question)))
+    mets, worth = meet(words, candidates, total_rows=total_rows, weights=weights)
+    best: dict[str, _Scored] = {}
+    for candidate, dense, met in zip(
+        candidates, _closeness([candidate.cosine for candidate in candidates]), mets, strict=True
+    ):
+        record, base = candidate.record, weights.base_dense * dense + weights.base_keyword * met.share
+        known = best.get(record.id)
+        if known is None or base > known.base:
+            best[record.id] = _Scored(record, candidate, look(candidate.passage), dense, met, base)
+    asked = _Asked(
+        worth=worth,
+        wants_assistant=asks_for_assistant(question),
+        wanted=wanted(question),
+        speaker=_only_named(question, {each.record.name for each in best.values() if each.record.name}),
+        times=times,
+        tz=tz,
+        is_of_before=not times and asks_for_before(question),
+    )
+    return asked, list(best.values())
+
+
+def _only_named(question: str, names: Iterable[str]) -> str | None:
+    words = frozenset(terms(question))
+    named = [name for name in names if not words.isdisjoint(terms(name))]
+    return named[0] if len(named) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,64 +140,123 @@ class _Around:
         }
         return cls(turns, top)
 
-    def before(self, record: Record) -> _Scored | None:
+    def beside(self, record: Record, by: int) -> _Scored | None:
+        """The turn so many places after this one, where it is a candidate too."""
         if record.session_id is None or record.position is None:
             return None
-        return self.turns.get((record.session_id, record.position - 1))
+        return self.turns.get((record.session_id, record.position + by))
 
 
-def _hit(each: _Scored, asked: _Asked, around: _Around, weights: Weights) -> Hit:
-    record = each.record
-    parts = {
-        "dense": each.dense,
-        "keyword": each.keyword,
-        "role": _role(each, asked, weights),
-        "context": _context(each, asked, around, weights),
-        "time": _time(each, asked, weights),
-        "priority": {"P0": weights.p0, "P1": weights.p1}.get(record.priority, 0.0),
-    }
-    excerpt = each.candidate.passage if each.candidate.chunks > 1 else None
-    return Hit(record, min(max(sum(parts.values()), 0.0), 1.0), parts, excerpt)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A memory as a question sees it, with the turns beside it and the best of its conversation."""
+
+    own: _Scored
+    asked: _Asked
+    before: _Scored | None
+    after: _Scored | None
+    session: float
+
+    @classmethod
+    def of(cls, own: _Scored, asked: _Asked, around: _Around) -> _Seen:
+        session = around.best_of_session.get(own.record.session_id or "", 0.0)
+        return cls(own, asked, around.beside(own.record, -1), around.beside(own.record, 1), session)
+
+    @property
+    def is_turn(self) -> bool:
+        return self.own.record.role is not None
+
+    @property
+    def is_between_people(self) -> bool:
+        return self.own.record.name is not None
+
+    @property
+    def is_assistant(self) -> bool:
+        # In an export of a chat between people the other side is "assistant" too, but has a name.
+        return self.own.record.role == "assistant" and not self.is_between_people
 
 
-def _is_assistant(record: Record) -> bool:
-    # In an export of a chat between people the other side is "assistant" too, but has a name.
-    return record.role == "assistant" and record.name is None
+# --- steps ----------------------------------------------------------------------------------------
 
 
-def _role(each: _Scored, asked: _Asked, weights: Weights) -> float:
-    total = 0.0
-    if each.record.role is not None:
-        total += weights.question if each.is_question else 0.0
-        total += weights.courtesy if _COURTESY.match(each.candidate.passage) else 0.0
-    if _is_assistant(each.record):
-        total += weights.assistant_asked if asked.wants_assistant else weights.assistant
-    elif asked.speaker is not None and each.record.name == asked.speaker:
-        total += weights.speaker
-    return total
+def _words_around(seen: _Seen) -> float:
+    """What the words are worth that a turn and the one before hold together."""
+    met = seen.own.met.terms | (seen.before.met.terms if seen.before else frozenset())
+    return sum(seen.asked.worth[term] for term in met)
 
 
-def _context(each: _Scored, asked: _Asked, around: _Around, weights: Weights) -> float:
-    """What the turn before and the conversation add to a turn."""
-    record, before = each.record, around.before(each.record)
-    if record.name is None:
-        is_answer = before is not None and asked.wants_assistant and _is_assistant(record)
-        return weights.answer * before.base if before is not None and is_answer else 0.0
-    total = weights.session * around.best_of_session.get(record.session_id or "", 0.0)
-    if before is not None and before.is_question:
-        total += weights.answer * before.base
-    return total
+def _words_after(seen: _Seen) -> float:
+    return seen.after.met.share if seen.after else 0.0
 
 
-def _time(each: _Scored, asked: _Asked, weights: Weights) -> float:
-    at = each.record.created_at
-    if asked.is_of_before and each.record.superseded_by is not None:
-        return weights.time
-    if at is None or not asked.times:
-        return 0.0
-    spoken = _spoken_of(each.candidate.passage, at, asked.tz)
-    fits = _is_of(each.record, asked.times) or any(_overlaps(span, asked.times) for span in spoken)
-    return weights.time if fits else weights.time_missed
+def _answers(seen: _Seen) -> float:
+    """What the turn before met, if it asks: an answer is about what was asked."""
+    before = seen.before
+    # To the assistant also a request: "Suggest some music for running."
+    is_asked = before and (before.look.is_question or (seen.is_assistant and seen.asked.wants_assistant))
+    return before.met.share if before and is_asked else 0.0
+
+
+def _length(seen: _Seen) -> float:
+    """How much a turn has room to tell, from 0 to 1; what was noted says it in few words."""
+    if not seen.is_turn:
+        return 1.0
+    text = seen.own.candidate.passage
+    chars = len(text) * (CHARS_OF_IDEOGRAPH if is_unspaced(text) else 1)
+    return min(1.0, math.log1p(chars) / math.log1p(TELLING_CHARS))
+
+
+def _time(seen: _Seen) -> bool | None:
+    """Whether a memory is of the time that is asked for or speaks of it; None when none is asked for."""
+    at = seen.own.record.created_at
+    if at is None or not seen.asked.times:
+        return None
+    spoken = _spoken_of(seen.own.candidate.passage, at, seen.asked.tz)
+    return _is_within(at, seen.asked.times) or any(_overlaps(span, seen.asked.times) for span in spoken)
+
+
+def _shows(kind: str) -> Callable[[_Seen], float]:
+    return lambda seen: kind in seen.asked.wanted and kind in seen.own.look.shows
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is measured of a memory, 0 to 1 as a rule; `name` is its weight's, `part` is told to a person."""
+
+    name: str
+    part: str
+    measure: Callable[[_Seen], float]
+
+
+STEPS: tuple[Step, ...] = (
+    Step("dense", "dense", lambda seen: seen.own.dense),
+    Step("keyword", "keyword", lambda seen: seen.own.met.share),
+    Step("words_around", "context", lambda seen: seen.is_between_people and _words_around(seen)),
+    Step("words_after", "context", _words_after),
+    Step("answer", "context", _answers),
+    Step("answer_between_people", "context", lambda seen: seen.is_between_people and _answers(seen)),
+    Step("session", "context", lambda seen: seen.is_between_people and seen.session),
+    Step("assistant", "role", lambda seen: seen.is_assistant and not seen.asked.wants_assistant),
+    Step("assistant_asked", "role", lambda seen: seen.is_assistant and seen.asked.wants_assistant),
+    Step("speaker", "role", lambda seen: seen.own.record.name == seen.asked.speaker is not None),
+    Step("question", "form", lambda seen: seen.is_turn and seen.own.look.is_question),
+    Step("courtesy", "form", lambda seen: seen.is_turn and seen.own.look.is_courtesy),
+    Step("personal", "form", lambda seen: not seen.is_turn or seen.own.look.is_personal),
+    Step("length", "form", _length),
+    *(Step(f"shows_{kind}", "form", _shows(kind)) for kind in WANTED),
+    Step("time", "time", lambda seen: _time(seen) is True),
+    Step("time_missed", "time", lambda seen: _time(seen) is False),
+    Step("p0", "priority", lambda seen: seen.own.record.priority == "P0"),
+    Step("p1", "priority", lambda seen: seen.own.record.priority == "P1"),
+)
+
+
+def _hit(seen: _Seen, weights: Weights) -> Hit:
+    parts: dict[str, float] = {}
+    for step in STEPS:
+        parts[step.part] = parts.get(step.part, 0.0) + getattr(weights, step.name) * step.measure(seen)
+    excerpt = seen.own.candidate.passage if seen.own.candidate.chunks > 1 else None
+    return Hit(seen.own.record, min(max(sum(parts.values()), 0.0), 1.0), parts, excerpt)
 
 
 @lru_cache(maxsize=4096)
@@ -254,14 +288,17 @@ def _order(hit: Hit) -> tuple[float, float, str]:
     return -_total(hit), math.inf if at is None else -at, hit.record.id
 
 
-def _on_unit_scale(cosines: Sequence[float | None]) -> list[float]:
-    """The least known cosine as 0, the greatest as 1; an unknown one is no better than the least."""
-    known = [cosine for cosine in cosines if cosine is not None]
-    least, greatest = min(known, default=0.0), max(known, default=0.0)
-    if least == greatest:
-        # One memory, or all alike: each is the nearest there is.
-        return [0.0 if cosine is None else 1.0 for cosine in cosines]
-    return [0.0 if cosine is None else (cosine - least) / (greatest - least) for cosine in cosines]
+def _closeness(cosines: Sequence[float | None]) -> list[float]:
+    """How far each cosine has come from the lower quartile of the candidates' towards 1; 0 at least.
+
+    Cosines of different embedders lie in different ranges: only their place among this question's own
+    candidates says something.
+    """
+    known = sorted(cosine for cosine in cosines if cosine is not None)
+    if not known:
+        return [0.0] * len(cosines)
+    usual = min(known[len(known) // 4], 0.999)
+    return [0.0 if cosine is None else max(0.0, (cosine - usual) / (1 - usual)) for cosine in cosines]
 
 
 # --- updates --------------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
-"""Which hits are worth telling a model: often none."""
+"""How sure it is that a hit answers, and which hits are worth telling a model: often none."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memcli.passages import is_unspaced, query_terms
-from memcli.types import Candidate, Hit, Record
+from memcli.types import Hit, Record
 from memcli.weights import WEIGHTS, Weights
 
 _IS_PERSONAL = re.compile(
@@ -31,50 +33,76 @@ _OF_A_SUM = re.compile(
 )
 
 
-def relevant(
-    question: str, hits: Sequence[Hit], candidates: Sequence[Candidate], *, weights: Weights = WEIGHTS
-) -> list[Hit]:
+def scored(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) -> list[Hit]:
+    """`rank`'s hits in the same order, their scores in calibrated units from 0 to 1, never rising.
+
+    A score says how sure it is that a memory answers, alike for every embedder and for none: 0.5 where
+    it is just worth telling a model (`relevant`), 1 / (1 + exp(-steepness · (relevance - 1))). Ranking
+    weighs more than what tells whether anything answers at all, so a hit is given what the best of the
+    few from it on would be given, and at most what the one before it has.
+    """
+    told = [_likelihood(share, weights) for share in _relevance(question, hits, weights)]
+    found: list[Hit] = []
+    for place, hit in enumerate(hits):
+        score = max(told[place : place + weights.scored_together])
+        found.append(replace(hit, score=min(score, found[-1].score) if found else score))
+    return found
+
+
+def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) -> list[Hit]:
     """Those of `rank`'s hits that are worth telling a model, in the same order; often none.
 
-    A hit's relevance is its keyword share plus its closeness (how far its cosine has come from the
-    lower quartile of the candidates' towards 1) plus what its time adds. Cosines of different
-    embedders lie in different ranges, so only their place among this question's own candidates says
-    something. The best has to pass a threshold; the others follow it (`following`, `relative_drop`), and
-    for them their context counts too. Greetings and sums ask for no memory. What was replaced is left
-    out, and what replaced it is as relevant as it was; so is what a chat has left of the same question
-    and of a model's own words, unless it is these that are asked for.
+    The best has to pass a threshold; the others follow it (`following`, `relative_drop`). Greetings and
+    sums ask for no memory. What was replaced is left out, and what replaced it is as relevant as it was;
+    left out is, too, what a chat has left of the same question and of a model's own words, unless it is
+    these that are asked for.
     """
     if not query_terms(question) or _is_sum(question):
         return []
-    echoes = {hit.record.id for hit in hits if _is_echo(question, hit.record)}
-    hits = [hit for hit in hits if hit.record.id not in echoes]
-    closeness = _closeness([each for each in candidates if each.record.id not in echoes])
-    standing_out = _threshold_among(len(closeness), weights)
-    is_asked_unspaced = is_unspaced(question)
-    ease = weights.personal if _IS_PERSONAL.search(question) else 1.0
-
-    def threshold(hit: Hit) -> float:
-        if not closeness:
-            return ease * weights.relevant_without_vectors
-        shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
-        return ease * (standing_out if shares_script else min(standing_out, weights.relevant_without_words))
-
-    def relevance(hit: Hit) -> float:
-        met = hit.parts["keyword"] / weights.keyword + closeness.get(hit.record.id, 0.0)
-        return (met + (weights.relevant_time if hit.parts["time"] > 0 else 0.0)) / threshold(hit)
-
-    share = {hit.record.id: relevance(hit) for hit in hits}
+    hits = [hit for hit in hits if not _is_echo(question, hit.record)]
+    shares = _relevance(question, hits, weights)
+    share = {hit.record.id: each for hit, each in zip(hits, shares, strict=True)}
     # Worst first, so that what was replaced twice hands on what it was handed.
     for hit in reversed(hits):
         newer = hit.record.superseded_by
         if newer in share and not is_of_its_time(hit):
             share[newer] = max(share[newer], share[hit.record.id])
-    best = max(share.values(), default=0.0)
+    best = max((share[hit.record.id] for hit in hits[: weights.scored_together]), default=0.0)
     if best < 1:
         return []
     least = max(weights.following, weights.relative_drop * best)
     told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
-    return [hit for hit in told if share[hit.record.id] + hit.parts["context"] / threshold(hit) >= least]
+    return [hit for hit in told if share[hit.record.id] >= least]
+
+
+def _relevance(question: str, hits: Sequence[Hit], weights: Weights) -> list[float]:
+    """Each hit's evidence over what makes a memory worth telling: 1 is just enough.
+
+    Evidence is the share of the words met, the closeness, a little for the time that was asked for,
+    and a part of the whole that ranking found.
+    """
+    is_asked_unspaced = is_unspaced(question)
+    has_vectors = any(hit.parts["dense"] for hit in hits)
+    standing_out = _threshold_among(len(hits), weights)
+    ease = weights.relevant_personal if _IS_PERSONAL.search(question) else 1.0
+
+    def threshold(hit: Hit) -> float:
+        if not has_vectors:
+            return ease * weights.relevant_without_vectors
+        shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
+        return ease * (standing_out if shares_script else min(standing_out, weights.relevant_without_words))
+
+    return [_evidence(hit, weights) / threshold(hit) for hit in hits]
+
+
+def _evidence(hit: Hit, weights: Weights) -> float:
+    met = hit.parts["keyword"] / weights.keyword + hit.parts["dense"] / weights.dense
+    of_time = weights.relevant_time if hit.parts["time"] > 0 else 0.0
+    return met + of_time + weights.relevant_whole * min(max(sum(hit.parts.values()), 0.0), 1.0)
+
+
+def _likelihood(relevance: float, weights: Weights) -> float:
+    return 1 / (1 + math.exp(-weights.steepness * (relevance - 1)))
 
 
 def _threshold_among(memories: int, weights: Weights) -> float:
@@ -101,23 +129,6 @@ def _is_echo(question: str, record: Record) -> bool:
 def is_of_its_time(hit: Hit) -> bool:
     """Whether a memory that was replaced answers all the same: the question is about its time."""
     return hit.record.superseded_by is not None and hit.parts["time"] > 0 and "update" not in hit.parts
-
-
-def _closeness(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """Per memory, from 0 for a cosine at the candidates' lower quartile to 1 for a cosine of 1.
-
-    Empty with fewer than two cosines: nothing to compare with.
-    """
-    cosines = sorted(candidate.cosine for candidate in candidates if candidate.cosine is not None)
-    if len(cosines) < 2:
-        return {}
-    background = min(cosines[len(cosines) // 4], 0.999)
-    found: dict[str, float] = {}
-    for candidate in candidates:
-        if candidate.cosine is not None:
-            share = (candidate.cosine - background) / (1 - background)
-            found[candidate.record.id] = max(share, found.get(candidate.record.id, 0.0))
-    return found
 
 
 def _is_sum(question: str) -> bool:

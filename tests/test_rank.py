@@ -147,19 +147,21 @@ def test_answer_takes_over_what_was_asked_between_people() -> None:
     answer = turn("The Wolves!", 1, name="John", role="assistant")
     other = turn("Lovely weather.", 7, name="John", role="assistant")
     hits = ask("Which team did he sign with?", [other, answer, asked])
-    assert ids(hits)[:2] == ["Which team did you sign with?", "The Wolves!"]
-    assert hits[1].parts["context"] > hits[2].parts["context"]
+    assert ids(hits) == ["The Wolves!", "Which team did you sign with?", "Lovely weather."]
 
 
-def test_turn_after_a_statement_takes_over_nothing_of_it() -> None:
+def test_turn_after_a_question_takes_over_more_than_after_a_statement() -> None:
     told = turn("I signed with a team.", 0, name="Tim", session="a")
     after = turn("Great!", 1, name="John", session="a")
+    asked = turn("You signed with a team?", 4, name="Tim", session="a")
+    answer = turn("Great!", 5, name="John", session="a", id="answer")
     apart = turn("Great!", 9, name="John", session="a", id="apart")
-    found = {hit.record.id: hit.parts["context"] for hit in ask("Which team?", [told, after, apart])}
-    assert found["Great!"] == found["apart"]
+    hits = ask("Which team was signed?", [told, after, asked, answer, apart])
+    found = {hit.record.id: hit.parts["context"] for hit in hits}
+    assert found["answer"] > found["Great!"] > found["apart"]
 
 
-def test_answer_in_a_chat_with_an_assistant_takes_over_its_question_only_when_asked_for() -> None:
+def test_assistant_s_turn_takes_over_a_request_only_when_it_is_asked_for() -> None:
     asked = turn("Suggest some music for running", 0, name=None, role="user")
     answer = turn("Try Kraftwerk.", 1, name=None, role="assistant")
     told = {hit.record.id: hit for hit in ask("What music did you suggest?", [asked, answer])}

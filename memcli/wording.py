@@ -1,0 +1,107 @@
+"""What a question asks for, and what a passage looks like, told by words alone (English and Chinese)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+_TOLD = (
+    r"(?:told|said|mentioned|recommended|suggested|advised|explained|shared|gave|given|taught|wrote|written)"
+)
+_TELL = r"(?:tell|say|mention|recommend|suggest|advise|explain|share|give|teach|write)"
+_ASKS_FOR_ASSISTANT = re.compile(
+    rf"\byou\s+(?:\w+\s+){{0,2}}?{_TOLD}\b|\bdid\s+you\s+(?:\w+\s+)?{_TELL}\b"
+    r"|(?<![和跟给向对同])你[^\W]{0,8}?(?:推荐|建议|告诉|说|提到|介绍|教|讲|分享)我?[了过的]",
+    re.IGNORECASE,
+)
+
+_ASKS_FOR_BEFORE = re.compile(
+    r"\b(?:previous(?:ly)?|former(?:ly)?|used? to|(?:my|our) (?:old|last)|originally|back then|in the past)\b"
+    r"|\bbefore(?:\s+(?-i:[A-Z])|\s+(?:i|we|that|now)\b|\s*(?:[,.;?？]|$))|以前|之前|原来|原先|曾经|从前|过去|旧(?:的|地址|号码|手机)",
+    re.IGNORECASE,
+)
+
+_CLOSING = "\"'”’」』)）] \n"
+_COURTESY = re.compile(
+    r"\s*(?:\w+: )?(?:(?:thanks|thank you|you['’]re welcome|no problem|good ?bye|bye|see you)\b"
+    r"|(?:好的，?)?谢谢|非常感谢|不用谢|不客气|没问题|没有问题|再见)",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b|我", re.IGNORECASE)
+
+WANTED: Mapping[str, re.Pattern[str]] = {
+    "when": re.compile(
+        r"\bwhen\b|\bwhat (?:date|day|time|year|month)\b|\bwhich (?:year|month|day)\b|\bhow long\b"
+        r"|什么时候|何时|哪[天年]|几[号点月]|多久",
+        re.IGNORECASE,
+    ),
+    "number": re.compile(r"\bhow (?:many|much|often|old)\b|多少|几[^号点月]|多大", re.IGNORECASE),
+    "place": re.compile(
+        r"\bwhere\b|\bwhich (?:country|city|place|town|state)\b|哪里|哪儿|什么地方|哪个城市", re.IGNORECASE
+    ),
+    "name": re.compile(
+        r"\bnamed?\b|\bcalled\b|\b(?:which|what) (?:book|movie|film|game|band|song|show)s?\b"
+        r"|名字|叫什么|哪[本部首]|什么(?:书|电影|歌|游戏)",
+        re.IGNORECASE,
+    ),
+}
+"""What kind of thing a question asks for."""
+
+_SHOWN: Mapping[str, re.Pattern[str]] = {
+    "when": re.compile(
+        r"\d|\b(?:yesterday|today|tonight|tomorrow|last|ago|next|recently"
+        r"|this (?:week|month|morning|weekend|year)"
+        r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august"
+        r"|september|october|november|december|(?:day|week|month|year)s?)\b|[昨今明前后]天|[周月日年]",
+        re.IGNORECASE,
+    ),
+    "number": re.compile(
+        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|couple|few|several|once|twice)\b"
+        r"|[一二三四五六七八九十两几百千]",
+        re.IGNORECASE,
+    ),
+    "place": re.compile(
+        r"\b(?:in|at|to|from|near) (?:the )?[A-Z][a-z]+|[省市县区镇村路街国]|公园|酒店|餐厅|医院|大学"
+    ),
+    "name": re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\"[^\"]+\"|[《“「]"),
+}
+"""What a passage that may answer it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a passage looks like; `shows` are the kinds of things (of WANTED) that it may tell."""
+
+    is_question: bool
+    is_courtesy: bool
+    is_personal: bool
+    shows: frozenset[str]
+
+
+def asks_for_assistant(question: str) -> bool:
+    """Whether a question is about what the assistant has said ("Which tea did you recommend?")."""
+    return _ASKS_FOR_ASSISTANT.search(question) is not None
+
+
+def asks_for_before(question: str) -> bool:
+    """Whether a question is about what held before what holds now ("my previous job")."""
+    return _ASKS_FOR_BEFORE.search(question) is not None
+
+
+def wanted(question: str) -> frozenset[str]:
+    """The kinds of things (of WANTED) that a question asks for; often none."""
+    return frozenset(kind for kind, pattern in WANTED.items() if pattern.search(question))
+
+
+# A long-lived process asks about the same memories again.
+@lru_cache(maxsize=8192)
+def look(passage: str) -> Look:
+    """What a passage looks like."""
+    return Look(
+        is_question=passage.rstrip(_CLOSING).endswith(("?", "？")),
+        is_courtesy=_COURTESY.match(passage) is not None,
+        is_personal=_FIRST_PERSON.search(passage) is not None,
+        shows=frozenset(kind for kind, pattern in _SHOWN.items() if pattern.search(passage)),
+    )
