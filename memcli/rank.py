@@ -15,7 +15,7 @@ from memcli.passages import is_unspaced, query_terms, terms
 from memcli.times import Span
 from memcli.types import Candidate, Hit, Millis, Record
 from memcli.weights import CHARS_OF_IDEOGRAPH, TELLING_CHARS, WEIGHTS, Weights
-from memcli.wording import WANTED, Look, asks_for_assistant, asks_for_before, look, wanted
+from memcli.wording import WANTED, Look, asks_for_assistant, asks_for_before, is_echo, look, wanted
 
 
 def rank(
@@ -93,9 +93,7 @@ def _read(
     words = query_terms(question) or list(dict.fromkeys(terms(question)))
     mets, worth = meet(words, candidates, total_rows=total_rows, weights=weights)
     best: dict[str, _Scored] = {}
-    for candidate, dense, met in zip(
-        candidates, _closeness([candidate.cosine for candidate in candidates]), mets, strict=True
-    ):
+    for candidate, dense, met in zip(candidates, _closeness(question, candidates), mets, strict=True):
         record, base = candidate.record, weights.base_dense * dense + weights.base_keyword * met.share
         known = best.get(record.id)
         if known is None or base > known.base:
@@ -288,16 +286,19 @@ def _order(hit: Hit) -> tuple[float, float, str]:
     return -_total(hit), math.inf if at is None else -at, hit.record.id
 
 
-def _closeness(cosines: Sequence[float | None]) -> list[float]:
+def _closeness(question: str, candidates: Sequence[Candidate]) -> list[float]:
     """How far each cosine has come from the lower quartile of the candidates' towards 1; 0 at least.
 
     Cosines of different embedders lie in different ranges: only their place among this question's own
-    candidates says something.
+    candidates says something. Echoes of the question are no background to stand out of.
     """
-    known = sorted(cosine for cosine in cosines if cosine is not None)
-    if not known:
-        return [0.0] * len(cosines)
-    usual = min(known[len(known) // 4], 0.999)
+    known = sorted(
+        candidate.cosine
+        for candidate in candidates
+        if candidate.cosine is not None and not is_echo(question, candidate.record)
+    )
+    usual = min(known[len(known) // 4], 0.999) if known else 0.999
+    cosines = (candidate.cosine for candidate in candidates)
     return [0.0 if cosine is None else max(0.0, (cosine - usual) / (1 - usual)) for cosine in cosines]
 
 

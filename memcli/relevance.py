@@ -8,19 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memcli.passages import is_unspaced, query_terms
-from memcli.types import Hit, Record
+from memcli.types import Hit
 from memcli.weights import WEIGHTS, Weights
+from memcli.wording import is_echo
 
 _IS_PERSONAL = re.compile(
     r"\b(?:my|mine|myself|our)\b|(?<!\bhow )\b(?:do|did|am|was|have|had|are|were) (?:i|we)\b"
     r"|(?<![帮给教替为跟陪和让])我(?![想要应该能可们])",
-    re.IGNORECASE,
-)
-_ONLY_ASKS = re.compile(r"(?:[^.!。！?？\n]|\.(?=\w))*[?？]+")
-_ASKS_FOR_THE_TALK = re.compile(
-    r"\b(?:told|said|say|asked|ask|mentioned?|discuss\w*|talk\w*|recommend\w*|suggest\w*|advi[sc]ed?"
-    r"|answer\w*|conversation|chat|session|last time|remind)\b"
-    r"|说过|问过|提过|聊|谈|讨论|推荐|建议|回答|上次|刚才|之前",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
@@ -59,7 +53,7 @@ def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) 
     """
     if not query_terms(question) or _is_sum(question):
         return []
-    hits = [hit for hit in hits if not _is_echo(question, hit.record)]
+    hits = [hit for hit in hits if not is_echo(question, hit.record)]
     shares = _relevance(question, hits, weights)
     share = {hit.record.id: each for hit, each in zip(hits, shares, strict=True)}
     # Worst first, so that what was replaced twice hands on what it was handed.
@@ -108,22 +102,6 @@ def _likelihood(relevance: float, weights: Weights) -> float:
 def _threshold_among(memories: int, weights: Weights) -> float:
     share = min(1.0, max(0, memories - 2) / (weights.few_memories - 2))
     return weights.relevant_of_two + share * (weights.relevant - weights.relevant_of_two)
-
-
-def _is_echo(question: str, record: Record) -> bool:
-    """Whether a memory is a question like this one, or what a model once answered here.
-
-    A question that was asked before meets the words of this one better than what answers it, and a
-    model that is told its own words believes them whatever the person has said since.
-    """
-    if record.kind != "episode" or _ASKS_FOR_THE_TALK.search(question):
-        return False
-    if record.role == "assistant":
-        return record.source == "chat"
-    if record.role != "user" or not _ONLY_ASKS.fullmatch(record.text.strip()):
-        return False
-    asked, before = set(query_terms(question)), set(query_terms(record.text))
-    return len(before & asked) * 2 >= len(before)
 
 
 def is_of_its_time(hit: Hit) -> bool:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memcli.passages import query_terms
+from memcli.types import Record
+
 _TOLD = (
     r"(?:told|said|mentioned|recommended|suggested|advised|explained|shared|gave|given|taught|wrote|written)"
 )
@@ -30,6 +33,14 @@ _COURTESY = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b|我", re.IGNORECASE)
+
+_ONLY_ASKS = re.compile(r"(?:[^.!。！?？\n]|\.(?=\w))*[?？]+")
+_ASKS_FOR_THE_TALK = re.compile(
+    r"\b(?:told|said|say|asked|ask|mentioned?|discuss\w*|talk\w*|recommend\w*|suggest\w*|advi[sc]ed?"
+    r"|answer\w*|conversation|chat|session|last time|remind)\b"
+    r"|说过|问过|提过|聊|谈|讨论|推荐|建议|回答|上次|刚才|之前",
+    re.IGNORECASE,
+)
 
 WANTED: Mapping[str, re.Pattern[str]] = {
     "when": re.compile(
@@ -93,6 +104,22 @@ def asks_for_before(question: str) -> bool:
 def wanted(question: str) -> frozenset[str]:
     """The kinds of things (of WANTED) that a question asks for; often none."""
     return frozenset(kind for kind, pattern in WANTED.items() if pattern.search(question))
+
+
+def is_echo(question: str, record: Record) -> bool:
+    """Whether a memory is a question like this one, or what a model once answered here.
+
+    A question that was asked before meets the words of this one better than what answers it, and a
+    model that is told its own words believes them whatever the person has said since.
+    """
+    if record.kind != "episode" or _ASKS_FOR_THE_TALK.search(question):
+        return False
+    if record.role == "assistant":
+        return record.source == "chat"
+    if record.role != "user" or not _ONLY_ASKS.fullmatch(record.text.strip()):
+        return False
+    asked, before = set(query_terms(question)), set(query_terms(record.text))
+    return len(before & asked) * 2 >= len(before)
 
 
 # A long-lived process asks about the same memories again.

@@ -120,7 +120,7 @@ def test_asking_again_changes_nothing() -> None:
         *(candidate(text, cosine=cosine) for text, cosine in texts),
     ]
     hits = rank(question, candidates, k=10, total_rows=len(candidates))
-    assert ids(relevant(question, hits, candidates)) == told(question, texts) == [TOOL]
+    assert ids(relevant(question, hits)) == told(question, texts) == [TOOL]
 
 
 def told_in_chat(question: str, role: str, text: str) -> bool:
