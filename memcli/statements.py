@@ -128,7 +128,7 @@ _SUBJECT = re.compile(
     r"\b(?P<me>i|we|(?:the )?user)\b"
     rf"|\b(?:he|she|they|you|people|every(?:one|body)|some(?:one|body)|(?:{_OTHERS})s?)\b"
     rf"|(?P<me_zh>我(?!(?:们)?的?(?:{_OTHERS_ZH}))|(?:和|跟|带着?)我|咱|用户|本人)"
-    rf"|(?:{_OTHERS_ZH})|[他她它你您]们?|人家|大家|别人|有人",
+    rf"|(?:{_OTHERS_ZH})|(?<![吉其])[他她它你您]们?|人家|大家|别人|有人",
     re.IGNORECASE,
 )
 # "my sister and I", "我和老婆": the person is one of those who are spoken of.
@@ -163,10 +163,11 @@ _UNREAL = re.compile(
     r"\b(?:if|whether|suppose|imagine|would|could|might|maybe|perhaps|wish|hop(?:e|ing)|almost|nearly|unless|let['’]?s"
     r"|thinking (?:of|about)|think(?:ing)? i|considering|tempted|plan(?:ning)? to"
     r"|(?:going|want|wants|need|like|love|try|trying|about|have|supposed) to|gonna|wanna|should|must"
-    r"|ought|will|never|dream(?:t|ed)?|pretend|['’](?:ll|d)|until"
+    r"|ought|will|never|dream(?:t|ed)?|pretend|translate"
+    r"|write|story|poem|character|example|['’](?:ll|d)|until"
     r"|n['’]t|not|cannot)\b"
     r"|n['’]t\b|['’](?:ll|d)\b"
-    r"|如果|要是|假如|假设|万一|可能|也许|或许|想|打算|准备|考虑|希望|应该|要不|会不会|本来要|差点|没有?|还没|从不|从没",
+    r"|如果|要是|假如|假设|万一|可能|也许|或许|想|打算|准备|考虑|希望|应该|要不|会不会|本来要|差点|翻译|写一|编一|故事|例如|比如|假装|今天|今晚|这次|暂时|没有?|还没|从不|从没",
     re.IGNORECASE,
 )
 
@@ -184,7 +185,7 @@ HABIT = re.compile(
     r"|eat(?:s|ing)?|drives?|driving|go(?:es|ing)? to|train(?:s|ing)?|practi[sc](?:es?|ing)|allergic"
     r"|vegetarian|vegan|uses?|using|plays?|playing|wears?|smokes?|smoking|works?|working|writes?|writing|lives?|living"
     r"|stud(?:y|ies|ying)|learn(?:s|ing)?|rents?|runs?|running|subscribe[sd]?|own|member"
-    r"|soft spot|interest(?:ed|ing)|appreciate|lean|adore)\b"
+    r"|on an? \w+ diet|on the \w+ plan|go-to|usual|soft spot|interest(?:ed|ing)|appreciate|lean|adore)\b"
     r"|[爱喜][吃喝玩看用欢]|最爱|爱好|偏[好爱]|习惯|总是|每[天周晚早次]|经常|常常|一直|讨厌|离不开|过敏"
     r"|我[^，。；]{0,4}[用吃喝住开学养抽]|用户[^，。；]{0,4}[用吃喝住开学养抽]",
     re.IGNORECASE | re.DOTALL,
@@ -212,12 +213,17 @@ PLACE = re.compile(
     r"|住|上班|工作|任职|读书|上学",
     re.IGNORECASE,
 )
+PARTNER = re.compile(
+    r"\b(?:girlfriend|boyfriend|partner|wife|husband|fianc[eé]e?|dating|together with)\b"
+    r"|女朋友|男朋友|女友|男友|老婆|老公|对象|在一起",
+    re.IGNORECASE,
+)
 _DAY = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july"
     r"|aug(?:ust)?|sept(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|tomorrow|tonight|weekend"
     r"|spring|summer|autumn|winter|next (?:week|month|year)|\d{4}-\d\d(?:-\d\d)?|mornings?|afternoons?"
     r"|evenings?|noon|midnight)\b"
-    r"|(?:周|星期|礼拜)[一二三四五六日末天]|明[天晚早年]|后天|下个?[周月]|上午|下午|晚上|早上|中午|月底|月初"
+    r"|[上下]*个?(?:周|星期|礼拜)[一二三四五六日末天]|明[天晚早年]|后天|下个?[周月]|上午|下午|晚上|早上|中午|月底|月初"
     r"|[0-9一二三四五六七八九十]+[月日号]|[春夏秋冬]天",
     re.IGNORECASE,
 )
@@ -238,7 +244,9 @@ def kinds_of_value(text: str) -> frozenset[str]:
 
 _CLAUSE = r"(?P<old>[^,.;:!?，。；：！？\n]+?)"
 _END = (
-    r"(?=[,.;:!?，。；：！？\n]|\s+(?:but|and|so|because|since|after|when|while|now|on|in|at|for good"
+    r"(?=[,.;:!?，。；：！？\n]|\s+(?:but|and|so|because|since|after|when|while|now"
+    r"|on(?! my)|in(?! the (?:morning|evening|afternoon))"
+    r"|at(?! (?:work|night))|for good"
     r"|any ?more|these days|this|last|though|although|as|a (?:week|month|year) ago)\b|$)"
 )
 _STOP = r"(?=\s*(?:[,.;:!?]|$|\b(?:any ?more|at all|now|but|these days|because)\b))"
@@ -262,7 +270,8 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
     (
         _Sign.of(
             "quit|stopped|give up|gave up|given up|giving up|dropped|ditched|abandoned|sold|swapped|done with"
-            "|finished with|goodbye to|moved on from|grown out of|switched away from|allergic to|shift from"
+            "|finished with|gone off|went off|fed up with|had enough of|goodbye to"
+            "|moved on from|grown out of|switched away from|allergic to|shift from"
             "|cut out|off the|unsubscribed from|cancelled my|canceled my",
             rf"\bCUE (?!by\b|at\b|in\b|off\b|to\b|for\b){_CLAUSE}{_END}",
         ),
@@ -283,6 +292,8 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         ),
         HABIT,
     ),
+    (_Sign.of("broke up with|split up with|divorced", rf"\bCUE {_CLAUSE}{_END}"), PARTNER),
+    (_Sign.of("分手|离婚", rf"[和跟与]{_CLAUSE}CUE了"), PARTNER),
     (
         _Sign.of(
             "finished|completed|done|wrapped up|ticked off|taken care of|canceled|cancelled|called off",
@@ -425,8 +436,8 @@ _EMPTY = frozenset(
 """Terms that do not say what is given up."""
 
 _LEADING_ZH = re.compile(
-    r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|用户|每天|早上|晚上)+"
-    r"|(?:的|掉|了|过)+$"
+    r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|现在|如今|最近|已经|用户|每天|早上|晚上)+"
+    r"|(?:的|掉|了|过|我)+$"
 )
 _TASTES = "辣糖烟酒茶肉奶盐油甜鱼蛋虾醋葱蒜咸米面"
 _ALWAYS = re.compile(
@@ -525,8 +536,8 @@ _CHANGED: tuple[_Sign, ...] = (
         r"\b(?:is|are|starts?|costs?))\b",
     ),
     _Sign.of(
-        "改到|改成|改为|改在|改期|推迟|提前到|提前至|延期|延到|延后|调到|调整到|调整为|调成|换成|换到"
-        "|涨到|降到|升到|减到|变成|现在是|现在定在|定到",
+        "改到|改成|改为|改在|改期|推迟到|推迟至|推迟|提前到|提前至|延期|延到|延后|调到|调整到|调整为|调成|换成|换到"
+        "|涨到|降到|升到|减到|砍到|压到|变成|现在是|现在定在|定到",
         r"CUE(?P<what>)",
     ),
     _Sign.of("其实|更正|纠正一下|更新一下", r"^CUE[，,：:]?(?P<what>[^，。；！？]*?[是在])"),
@@ -544,7 +555,10 @@ def _changed(sentence: str, folded: str) -> Iterator[Changed]:
         before = re.split("[,:，：]", sentence[: match.start()])[-1]
         if value is None or _UNREAL_VALUE.search(before):
             continue
-        clause = _without_values(f"{before} {match['what'] or sentence[match.end() : value]}")
+        clause = _about(f"{before} {match['what'] or sentence[match.end() : value]}")
+        if not _named(clause):
+            # "改成六点起床": what it is comes after the value.
+            clause = _about(sentence[value:])
         named = _named(clause)
         if named:
             yield Changed(named, clause, kinds_of_value(sentence[match.end() :]), whose(sentence))
@@ -562,6 +576,16 @@ _UNREAL_VALUE = re.compile(
 )
 
 
+def _about(text: str) -> str:
+    """What a text is about besides its values and who has changed them."""
+    return _ROLES.sub(" ", _LEADING_ZH.sub("", _without_values(text).strip()))
+
+
+_ROLES = re.compile(
+    r"\b(?:boss|manager|landlord|doctor|teacher|company|they)\b|医生|房东|老板|领导", re.IGNORECASE
+)
+
+
 def _without_values(text: str) -> str:
     return _NUMBER.sub(" ", _DAY.sub(" ", text))
 
@@ -576,36 +600,59 @@ def whose(sentence: str) -> frozenset[str]:
 # Where one's relatives and friends live or work is another matter.
 _SELF_ZH = "[^，。；妈爸哥弟姐妹朋友同邻儿女奶爷]{0,6}?"
 _I = r"(?:\b(?:i|we|(?:the )?user)(?:['’]m| am|['’]ve| have|['’]re| are| has| is)?)"
+_A_PLACE = (
+    r"(?=(?!(?:the|an?|my|our|this|that|to) )(?-i:[A-Z])[\w-]++(?! \d)|\d"
+    r"|(?:the |an? |my |our )?(?:\w+ ){0,2}?(?:flat|house|apartment|city|town|village|country(?:side)?"
+    r"|suburbs|street|coast|studio|dorm|farm|island)\b)"
+)
+"""A name or a kind of place: one moves to the front row too."""
+_A_JOB = (
+    r"(?!home\b|night|noon|the (?:moment|weekend)|least|now\b|me\b|free\b|it\b|that\b|\d"
+    r"|an? (?:hour|while|day|week|month|year)|(?:two|three|four|five|six|many|some) |hours|years)"
+)
 _JUST = r"(?: (?:now|just|currently|recently|finally|both|actually|officially))*"
 
 _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "home",
         _Sign.of(
-            "live |lives |living |moved |relocated ",
-            r"^lives (?:in|at|on)\b|"
-            rf"{_I}{_JUST} (?:lives?|living|moved|relocated)"
-            r"(?: (?:back|house|out|over|away|here))? (?:in|at|to|on|into)\b",
+            "live |lives |living |moved |relocated |based ",
+            rf"(?:{_I}{_JUST} (?:lives?|living|moved|relocated|based)|^(?:lives|moved|based))"
+            rf"(?: (?:back|house|out|over|away|here))? (?:in|at|to|on|into) {_A_PLACE}",
         ),
     ),
     (
         "home",
         _Sign.of(
             "address",
-            r"\b(?:my|our|user['’]s) (?:new |current |home |postal )*CUE (?:is|has changed)\b"
-            r"|^(?:home )?CUE: ",
+            r"\b(?:my|our|user['’]s) (?:new |current |home |postal )*CUE"
+            r" (?:has changed\b|is (?:now )?(?=\d|(?-i:[A-Z])|at |in ))|^(?:home )?CUE: ",
         ),
     ),
-    ("home", _Sign.of("住在|住到|搬到|搬去|搬进|搬家到|搬回", rf"(?:我们?|用户){_SELF_ZH}CUE")),
+    (
+        "home",
+        _Sign.of(
+            "住在|住到|搬到|搬去|搬进|搬家到|搬回",
+            rf"(?:我们?|用户|(?:^|[，,])(?:现在|目前|如今|已经|刚)?){_SELF_ZH}CUE"
+            r"(?!了?(?:酒店|宾馆|民宿|旅馆|医院|新?办公室|新?公司|新?工位))",
+        ),
+    ),
+    (
+        "home",
+        _Sign.of("我家", r"CUE(?:现在|目前)?在[^，。；]{1,10}(?:[区市路街镇村县省楼]|小区|附近|旁边)"),
+    ),
     ("home", _Sign.of("地址|住址|新家在", r"(?:我家?|用户)?的?新?CUE(?:现在)?(?:是|改|换|变|在|：|:)")),
     (
         "work",
         _Sign.of(
             "work at|work for|work as|works at|works for|works as|working at|working for|working as"
-            "|started at|started as|begun at|begun as|started work|job is",
-            r"^works (?:at|for|as an?)\b|"
-            rf"{_I}(?: been)?{_JUST} (?:started |begun )?(?:works?|working) (?:at|for|as an?)\b"
-            rf"|{_I}{_JUST} (?:started|begun) (?:at|as an?)\b"
+            "|started at|started as|begun at|begun as|started work|job is|work in|works in"
+            "|job at|job with|job as",
+            rf"(?:{_I}(?: been)?{_JUST} (?:started |begun )?(?:works?|working)|^works)(?: in \w+)?"
+            rf" (?:at|for|as an?) {_A_JOB}"
+            rf"|{_I}{_JUST} (?:started|begun) (?:at|as an?) {_A_JOB}"
+            rf"|{_I}{_JUST} (?:got|found|landed|accepted|started) (?:an?|the|my) (?:new )?job"
+            r" (?:at|with|as|in)\b"
             r"|\bmy (?:new |current )*job is (?:now )?(?:at|as|with)\b",
         ),
     ),
@@ -613,30 +660,32 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
         "work",
         _Sign.of(
             "工作|上班|任职|公司做|公司当|医院做|医院当|学校教|银行做",
-            rf"(?:我|用户){_SELF_ZH}在(?!考虑|想|找|努力|忙)[^，。；]{{1,14}}CUE",
+            rf"(?:我|用户){_SELF_ZH}在(?!考虑|想|找|努力|忙|网上|线上|家)[^，。；]{{1,14}}CUE",
         ),
     ),
     ("work", _Sign.of("入职|跳槽到", rf"(?:我|用户){_SELF_ZH}CUE")),
+    ("work", _Sign.of("调到|调去|换到", rf"(?:我|用户){_SELF_ZH}CUE[^，。；]{{1,10}}(?:工作|上班)")),
     (
         "phone",
         _Sign.of(
             "phone|mobile|new number",
             r"\b(?:my|user['’]s) (?:new |current )*(?:(?:tele|cell)?phone|mobile|new number)(?: number)?"
-            r"(?: is| has changed to)?(?: now)?[: ]+[+(]?\d|^(?:tele)?phone(?: number)?: [+(]?\d",
+            r"(?: is| has changed to)?(?: now)?[: ]+[+(]?\d[\d ()-]{4}|^(?:tele)?phone(?: number)?: [+(]?\d",
         ),
     ),
     (
         "phone",
         _Sign.of(
             "手机|电话",
-            r"(?:我的?|新|用户的?)+CUE号?码?(?:现在)?(?:是|改成|换成|改为|：|:) ?\+?\d",
+            r"(?:我的?|新|用户的?)+CUE号?码?(?:现在)?(?:是|改成|换成|改为|：|:)? ?\+?\d{3}",
         ),
     ),
     (
         "email",
         _Sign.of(
             "email|e-mail",
-            r"\b(?:my|user['’]s) (?:new |current )*e-?mail(?: address)? (?:is|has changed)\b"
+            r"\b(?:my|user['’]s) (?:new |current )*e-?mail(?: address)?"
+            r" (?:has changed\b|is (?:now )?(?=\S+@|\[))"
             r"|^e-?mail(?: address)?: \S+@",
         ),
     ),
@@ -656,6 +705,37 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             r"(?:['’]s name)? is (?:now )?(?:called |named )?(?-i:[A-Z])\w+(?=[,.!]|$)",
         ),
     ),
+    (
+        "diet",
+        _Sign.of(
+            "vegetarian|vegan|pescatarian|eat meat|eating meat",
+            rf"{_I}{_JUST} (?:an? |turned |became |gone |go |went |become )*(?:strict )?"
+            r"(?:vegetarian|vegan|pescatarian)\b"
+            rf"|{_I}{_JUST} (?:eats?|eating) meat\b",
+        ),
+    ),
+    (
+        "diet",
+        _Sign.of(
+            "吃素|素食|吃肉", r"(?:我|用户)(?:现在|又|开始|已经|也|是|在|平时|一直|不再|不)*CUE(?![包丸松])"
+        ),
+    ),
+    (
+        "status",
+        _Sign.of(
+            "single|married|divorced|engaged|widowed",
+            rf"{_I}{_JUST} (?:got |getting )?CUE(?=[,.!]|$| (?:last|now|in|on|yesterday|since|to)\b)",
+        ),
+    ),
+    (
+        "status",
+        _Sign.of("单身|结婚了|离婚了|订婚了", r"(?:我|我们|用户)(?:现在|还|是|已经|终于|刚|上个?[周月])*CUE"),
+    ),
+    (
+        "language of answers",
+        _Sign.of("answer|reply|respond", r"\bCUE(?: to)?(?: me)?(?: only| always)? in (?-i:[A-Z])\w+"),
+    ),
+    ("language of answers", _Sign.of("回答|回复", r"用[中英日法德韩俄西][文语]CUE")),
     ("called", _Sign.of("call me|go by", r"\b(?:please |just )?CUE (?:as )?(?-i:[A-Z])\w+")),
     ("called", _Sign.of("叫我|称呼我", r"(?<!别)(?<!不要)CUE[^，。的]{1,6}(?=[，。吧就]|$)")),
 )
@@ -695,11 +775,13 @@ _VALUE = re.compile(
 
 
 def _slots(sentence: str, folded: str) -> Iterator[str]:
+    # Names have no capitals where a person writes none at all.
+    cased = sentence.title() if sentence.islower() else sentence
     named = [
         name
         for name, sign in _SLOTS
-        for match in sign.matches(sentence, folded)
-        if _is_filled(sentence[: match.end()], name)
+        for match in sign.matches(cased, folded)
+        if _is_filled(cased[: match.end()], name)
     ]
     yield from named
     is_news = NEWS.search(sentence) is not None

@@ -6,6 +6,7 @@ from memcli.passages import terms
 from memcli.statements import (
     ALSO,
     LONGEST_CHARS,
+    PARTNER,
     Said,
     is_of_another,
     kinds_of_value,
@@ -113,7 +114,10 @@ def _ends(told: Said, older: Record, newer: Record) -> bool:
 
 def _is_over(told: Said, earlier: str) -> bool:
     return any(
-        _names(over.named, earlier) and over.looks.search(earlier) and not is_of_another(earlier)
+        _names(over.named, earlier)
+        and over.looks.search(earlier)
+        # Who one is together with is somebody else.
+        and (over.looks is PARTNER or not is_of_another(earlier))
         for over in told.over
     )
 
