@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memcli.absorb import Intake
+from memcli.chat import Chat, Manner
 from memcli.learn import FACT_KINDS
 from memcli.memory import Draft, Memory, open_memory
 from memcli.models.ollama_chat import open_chat
@@ -58,6 +59,11 @@ def server() -> Iterator[OllamaServer]:
 @pytest.fixture
 def model(server: OllamaServer) -> ChatModel:
     return open_chat("llama3.2", host=server.host, silence_s=5)
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Shared:
+    return Shared(tmp_path)
 
 
 def say(memory: Memory, *texts: str, learns: bool = True) -> Learned:
@@ -109,8 +115,7 @@ def test_what_was_said_in_other_words_before_adds_nothing(memory: Memory) -> Non
 
 def test_a_change_takes_the_place_of_the_old_fact_which_stays_as_history(memory: Memory) -> None:
     say(memory, "I live in Leeds.")
-    learned = say(memory, "We moved to Bristol.")
-    assert "I live in Leeds" in [record.text for record in learned.superseded]
+    say(memory, "We moved to Bristol.")
     assert facts(memory) == ["We moved to Bristol"]
     assert facts(memory, current=False) == ["I live in Leeds", "We moved to Bristol"]
 
@@ -305,47 +310,78 @@ def test_a_private_turn_is_shown_only_to_a_local_model(memory: Memory, server: O
         assert running.chats() == []
 
 
+# --- in a chat ------------------------------------------------------------------------------------
+
+
+def test_a_chat_learns_after_its_answer_and_says_so(shared: Shared, server: OllamaServer) -> None:
+    env = {"OLLAMA_HOST": server.host, "MEMCLI_CHAT_MODEL": "llama3.2"}
+    done = shared("chat", "I prefer Maven over Gradle. Why is it slow?", env=env)
+    assert (done.returncode, done.stdout.strip()) == (0, "I see.")
+    assert "learned: I prefer Maven over Gradle" in done.stderr
+    shared("chat", "I prefer tea.", "--no-memory", env=env)
+    [learned] = shared.json("list", "--kind", "preference")["memories"]
+    assert learned["source"] == "chat"
+
+
+def test_a_session_lets_the_model_learn_while_the_person_is_silent(
+    tmp_path: Path, server: OllamaServer, model: ChatModel
+) -> None:
+    found = answers({"evidence": "we ended up in Graz", "text": "We ended up in Graz"})
+    server.says = lambda request: found if "format" in request.json else "I see."
+    told: list[str] = []
+    memory = open_memory(data_dir=tmp_path, clock=Clock(), embedder="none")
+    manner = Manner(pause_s=0.3)
+    chat = Chat(memory, model, memory.begin_session(), manner=manner, notice=told.append)
+    for text in (UNSEEN, "ok", "thanks", "hi", "bye"):
+        list(chat.answer(text))
+    until = time.monotonic() + 20
+    while "learned: We ended up in Graz" not in told and time.monotonic() < until:
+        time.sleep(0.05)
+    chat.close()
+    assert told == ["learned: We ended up in Graz"]
+    assert sum("format" in body for body in server.chats()) == 1
+
+
 # --- what is unclear ------------------------------------------------------------------------------
 
 
 def test_a_contradiction_is_asked_and_not_stored(memory: Memory) -> None:
-    say(memory, "I prefer Maven over Gradle.")
-    learned = say(memory, "I prefer Gradle over Maven.")
+    say(memory, "My car is a Fiat.")
+    learned = say(memory, "My car is a Volvo.")
     assert learned.added == ()
     [proposal] = memory.proposals()
     assert (proposal.extracted.text, proposal.why) == (
-        "I prefer Gradle over Maven",
-        "it does not go with: I prefer Maven over Gradle",
+        "My car is a Volvo",
+        "it does not go with: My car is a Fiat",
     )
     assert memory.stats()["pending"]["review"] == 1
 
 
 def asked(memory: Memory) -> Any:
-    say(memory, "I prefer Maven over Gradle.", "I prefer Gradle over Maven.")
-    say(memory, "I prefer Gradle over Maven.")
+    say(memory, "My car is a Fiat.", "My car is a Volvo.")
     return memory.proposals()[0]
 
 
 def test_a_yes_takes_the_place_of_the_old_fact(memory: Memory) -> None:
     done = memory.accept(asked(memory))
-    assert [record.text for record in done.superseded] == ["I prefer Maven over Gradle"]
-    assert (facts(memory), list(memory.proposals())) == (["I prefer Gradle over Maven"], [])
+    assert [record.text for record in done.superseded] == ["My car is a Fiat"]
+    assert (facts(memory), list(memory.proposals())) == (["My car is a Volvo"], [])
 
 
 def test_a_yes_in_other_words_stores_those(memory: Memory) -> None:
-    memory.accept(asked(memory), text="I use both")
-    assert facts(memory) == ["I use both"]
+    memory.accept(asked(memory), text="I drive a Fiat and a Volvo")
+    assert facts(memory) == ["I drive a Fiat and a Volvo"]
 
 
 def test_a_no_leaves_all_as_it_is(memory: Memory) -> None:
     memory.reject(asked(memory))
-    assert (facts(memory), list(memory.proposals())) == (["I prefer Maven over Gradle"], [])
+    assert (facts(memory), list(memory.proposals())) == (["My car is a Fiat"], [])
 
 
 def test_after_a_never_the_like_is_not_asked_again(memory: Memory) -> None:
     memory.reject(asked(memory), never=True)
-    say(memory, "I really prefer Gradle over Maven!")
-    assert (facts(memory), list(memory.proposals())) == (["I prefer Maven over Gradle"], [])
+    say(memory, "My car really is a Volvo!")
+    assert (facts(memory), list(memory.proposals())) == (["My car is a Fiat"], [])
 
 
 def test_forgetting_the_turn_takes_the_question(memory: Memory) -> None:
@@ -355,11 +391,6 @@ def test_forgetting_the_turn_takes_the_question(memory: Memory) -> None:
 
 
 # --- the command line -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shared(tmp_path: Path) -> Shared:
-    return Shared(tmp_path)
 
 
 def test_remember_extract_keeps_the_text_and_its_facts(shared: Shared) -> None:
@@ -411,8 +442,8 @@ def test_import_learns_where_it_is_asked_or_a_model_is_set(shared: Shared) -> No
 
 
 def contradicted(shared: Shared) -> str:
-    shared.json("remember", "--extract", "I prefer Maven over Gradle")
-    shared.json("remember", "--extract", "I prefer Gradle over Maven")
+    shared.json("remember", "--extract", "My car is a Fiat")
+    shared.json("remember", "--extract", "My car is a Volvo")
     [row] = shared.json("review")["review"]
     assert isinstance(row["id"], str)
     return row["id"]
@@ -421,8 +452,8 @@ def contradicted(shared: Shared) -> str:
 def test_review_lists_what_waits(shared: Shared) -> None:
     id_ = contradicted(shared)
     [row] = shared.json("review")["review"]
-    assert (row["text"], row["evidence"]) == ("I prefer Gradle over Maven", "I prefer Gradle over Maven")
-    assert shared.here("review").stdout.split("\t")[::2] == [id_, "I prefer Gradle over Maven"]
+    assert (row["text"], row["evidence"]) == ("My car is a Volvo", "My car is a Volvo")
+    assert shared.here("review").stdout.split("\t")[::2] == [id_, "My car is a Volvo"]
 
 
 @pytest.mark.parametrize(
@@ -430,11 +461,11 @@ def test_review_lists_what_waits(shared: Shared) -> None:
     [
         (
             ["--accept"],
-            {"added": ["I prefer Gradle over Maven"], "superseded": ["I prefer Maven over Gradle"]},
+            {"added": ["My car is a Volvo"], "superseded": ["My car is a Fiat"]},
         ),
         (
-            ["--text", "I use both", "--accept"],
-            {"added": ["I use both"], "superseded": ["I prefer Maven over Gradle"]},
+            ["--text", "I drive a Fiat and a Volvo", "--accept"],
+            {"added": ["I drive a Fiat and a Volvo"], "superseded": ["My car is a Fiat"]},
         ),
         (["--reject"], {"added": [], "superseded": []}),
         (["--never"], {"added": [], "superseded": []}),
@@ -457,13 +488,18 @@ def test_review_refuses_what_does_not_wait_or_is_not_clear(shared: Shared) -> No
 
 @pytest.mark.parametrize(
     ("typed", "told"),
-    [("y\n", "remembered"), ("n\n", "rejected"), ("never\n", "rejected"), ("e\nI use both\n", "remembered")],
+    [
+        ("y\n", "remembered"),
+        ("n\n", "rejected"),
+        ("never\n", "rejected"),
+        ("e\nI drive a Fiat and a Volvo\n", "remembered"),
+    ],
 )
 def test_review_asks_on_a_terminal(shared: Shared, typed: str, told: str) -> None:
     contradicted(shared)
     code, shown = shared.on_terminal("review", typed=typed, after="leave:")
     assert code == 0
-    assert "it does not go with: I prefer Maven over Gradle" in shown
+    assert "it does not go with: My car is a Fiat" in shown
     assert told in shown
     assert shared.json("review")["review"] == []
 

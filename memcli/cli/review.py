@@ -40,7 +40,7 @@ def review(
       memcli review
       memcli review --json
       memcli review --accept 3fa9
-      memcli review --accept 3fa9 --text "I like coriander only raw"
+      memcli review --accept 3fa9 --text "I drive a Fiat and a Volvo"
       memcli review --never 77c1
 
     A yes puts it in the place of what it contradicts, which stays as history. Without options it asks on a
