@@ -452,6 +452,7 @@ class _Batch:
     before: Version = None
     """The store without what this file has added to it; that alone is searched, however large the file."""
     left_at: Version = ("", 0)
+    forks: retold.Forks = field(default_factory=retold.Forks)
     waiting: list[_Told] = field(default_factory=list)
     chars: int = 0
 
@@ -496,7 +497,8 @@ class _Batch:
         return not by_place or origin.echo is not None or self.intake.options.me is not None
 
     def _plan(self, told: _Told, origin: Origin, view: _View, tally: _Tally) -> Sequence[Change]:
-        record, marks = told.record, _marks(told, origin)
+        stored = view.stored.get(view.known.id(origin) or "")
+        record, marks = self.forks.at_home(told.record, stored), _marks(told, origin)
         if self.seen.has_any(marks):
             tally.skipped["duplicate"] += 1
             return ()

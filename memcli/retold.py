@@ -9,6 +9,9 @@ from memcli.types import Millis, Notice, Record
 
 _UNIQUE_CHARS = 16
 
+# A fork begins with copies, which do not always say what they were copied from.
+_FORKING = {"import:claude-code"}
+
 # What many programs write, each with ids of its own: there another id may well be the same message.
 _ANYBODYS = {"import:csv", "import:message-jsonl", "import:openai-jsonl"}
 
@@ -30,6 +33,27 @@ def is_another(told: Record, stored: Record) -> bool:
         return False
     is_copy = told.source_id == stored.source_id and is_unique(told.source_id)
     return told.session_id != stored.session_id and not is_copy
+
+
+class Forks:
+    """Which sessions of one file are forks, as the copies of another session's messages in them show."""
+
+    def __init__(self) -> None:
+        self._origin_of: dict[str, str] = {}
+        self._begun_with: dict[str, str] = {}
+
+    def at_home(self, told: Record, stored: Record | None) -> Record:
+        """The message in the conversation that its session was forked from; `stored` is known as the same."""
+        session, id_ = told.session_id, told.source_id
+        if told.source not in _FORKING or session is None or id_ is None or not is_unique(id_):
+            return told
+        if session not in self._origin_of:
+            home = self._begun_with.setdefault(id_, session)
+            if stored is not None and stored.source_id == id_:
+                home = stored.session_id or session
+            self._origin_of[session] = home
+        home = self._origin_of[session]
+        return told if home == session else replace(told, session_id=home)
 
 
 def placed(stored: Record, told: Record, *, now: Millis) -> Record:

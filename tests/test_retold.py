@@ -16,6 +16,7 @@ from memcli.types import Record
 from tests.process import Shared
 
 START = 1772355600
+LONG = "0d5c2a44-31f7-4c0e-9d6e-000000000001"
 
 
 def iso(seconds: float) -> str:
@@ -174,6 +175,27 @@ def test_a_prompt_of_a_codex_fork_is_known_by_the_session_it_was_typed_in(fresh:
     assert taken(fresh, ("fork.jsonl", lines(fork)), ("log.jsonl", lines(log))) == [(7, 0), (0, 4)]
 
 
+def test_a_fork_that_does_not_say_so_belongs_to_the_session_whose_messages_it_begins_with(
+    fresh: Shared,
+) -> None:
+    origin = claude_code_session(LONG)
+    copied = origin.replace(f'"sessionId": "{LONG}"', '"sessionId": "fork"')
+    new = {"type": "user", "uuid": f"{LONG}-new", "sessionId": "fork", "timestamp": iso(90)}
+    fork = copied + lines([new | {"message": {"role": "user", "content": "And now?"}}])
+    assert taken(fresh, ("origin.jsonl", origin), ("fork.jsonl", fork), ("fork.jsonl", fork)) == [
+        (6, 0),
+        (1, 6),
+        (0, 7),
+    ]
+    assert {memory["session_id"] for memory in listed(fresh)} == {LONG}
+    with zipfile.ZipFile(fresh.home / "both.zip", "w") as archive:
+        archive.writestr("a.jsonl", origin)
+        archive.writestr("b.jsonl", fork)
+    fresh.json("import", "both.zip", "--user", "other")
+    sessions = {memory["session_id"] for memory in fresh.json("list", "--user", "other")["memories"]}
+    assert sessions == {LONG}
+
+
 # --- whose words they are -------------------------------------------------------------------------
 
 CHAT = "[13/03/2026, 09:01:05] Ana: Home by six\n[13/03/2026, 09:02:05] Bo: I cook\n"
@@ -245,7 +267,7 @@ def test_conversations_alike_in_two_files_are_two(fresh: Shared) -> None:
 def test_a_copy_of_a_conversation_with_its_unique_ids_adds_nothing(fresh: Shared) -> None:
     ids = ("0d5c2a44-31f7-4c0e-9d6e-000000000001", "0d5c2a44-31f7-4c0e-9d6e-000000000002")
     one, two = json.dumps([chatgpt("one", ids)]), json.dumps([chatgpt("one", ids), chatgpt("two", ids)])
-    assert taken(fresh, ("one.json", one), ("two.json", two)) == [(2, 0), (0, 4)]
+    assert taken(fresh, ("one.json", one), ("two.json", two)) == [(2, 0), (0, 2)]
 
 
 @pytest.mark.parametrize(

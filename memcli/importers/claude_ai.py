@@ -87,17 +87,26 @@ def _conversation(record: Mapping[str, Any], options: ReadOptions) -> Iterator[I
 
 
 def _in_order(record: Mapping[str, Any], options: ReadOptions) -> Iterator[tuple[object, bool]]:
-    """The messages, and whether they are on the active branch: all, unless the export says which it is."""
+    """The messages, and whether they are on the active branch.
+
+    An edited message and an answer that was asked for again stand beside the one they replace. Only a chat
+    that was saved alone says where it stands; in an account's export that is the newest message.
+    """
     listed = record.get("chat_messages", record.get("messages"))
     messages = listed if isinstance(listed, list) else []
-    leaf = text_at(record, ("current_leaf_message_uuid",))
     by_id = {text_at(message, ("uuid",)) or "": message for message in messages if isinstance(message, dict)}
-    if leaf not in by_id or len(by_id) < len(messages):
+    if "" in by_id or len(by_id) < len(messages):
         yield from ((message, True) for message in messages)
         return
     parent_of = {id_: text_at(message, ("parent_message_uuid",)) for id_, message in by_id.items()}
-    order = in_tree_order(parent_of, current=leaf, at=lambda id_: _time(by_id[id_], options))
-    yield from ((by_id[id_], is_active) for id_, is_active in order.items())
+    # The parent of the first message is none of them; it is the parent of its other wordings too.
+    missing = dict.fromkeys(parent for parent in parent_of.values() if parent and parent not in parent_of)
+    order = in_tree_order(
+        parent_of | missing,
+        current=text_at(record, ("current_leaf_message_uuid",)),
+        at=lambda id_: _time(by_id[id_], options) if id_ in by_id else None,
+    )
+    yield from ((by_id[id_], is_active) for id_, is_active in order.items() if id_ in by_id)
 
 
 def _message(raw: object, options: ReadOptions) -> Message | str:
@@ -126,7 +135,8 @@ def _content(raw: Mapping[str, Any]) -> Content:
     if not text.strip() and isinstance(whole, str) and not _PLACEHOLDER.match(whole):
         text = whole
     attached = mappings_at(raw, "attachments")
-    names = [text_at(file, ("file_name", "name")) for file in (*attached, *mappings_at(raw, "files"))]
+    files = [file for key in ("files", "files_v2") for file in mappings_at(raw, key)]
+    names = [text_at(file, ("file_name", "name")) for file in (*attached, *files)]
     attachments = [*blocks.attachments, *(name for name in names if name)]
     texts = [text, *(text_at(file, ("extracted_content",)) or "" for file in attached)]
     lack = "media" if attachments and blocks.lack == "empty" else blocks.lack

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memcli.errors import UsageError
 from memcli.importers.content import content_of, tool_text
+from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
@@ -36,6 +38,7 @@ _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _INTERRUPTED = "[Request interrupted by user"
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)|!")
 _PASTED = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
+_HASH = re.compile(r"[0-9a-f]{8,64}")
 _TITLE_KEYS = ("customTitle", "aiTitle")
 
 
@@ -51,7 +54,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
         if not isinstance(record, dict):
             yield record
         elif _is_prompt(record):
-            yield _prompt(record, prompts, options)
+            yield _prompt(record, prompts, source, options)
         else:
             yield from transcript.take(record)
     if not options.all_branches:
@@ -75,17 +78,32 @@ def _is_prompt(record: Mapping[str, Any]) -> bool:
     return isinstance(record.get("display"), str) and ("pastedContents" in record or "project" in record)
 
 
-def _prompt(record: Mapping[str, Any], prompts: Prompts, options: ReadOptions) -> Item:
+def _prompt(record: Mapping[str, Any], prompts: Prompts, source: Source, options: ReadOptions) -> Item:
     """The person's words, with what they pasted in its place."""
     pasted = mapping_at(record, "pastedContents")
     text = record["display"]
     if not text.strip() or _COMMAND.match(text):
         return Skip("meta" if text.strip() else "empty")
-    text = _PASTED.sub(lambda match: text_at(mapping_at(pasted, match[1]), ("content",)) or match[0], text)
+    text = _PASTED.sub(lambda match: _pasted_text(mapping_at(pasted, match[1]), source) or match[0], text)
     session, project = text_at(record, ("sessionId",)), folder_name(record.get("project"))
     at = parse_file_time(record.get("timestamp"), tz=options.tz)
     message = Message("user", text, at=at, echo=prompts.echo(session, text))
     return Conversation(session, NAME, [message], project=project, is_excerpt=True)
+
+
+def _pasted_text(pasted: Mapping[str, Any], source: Source) -> str | None:
+    """What was pasted: longer texts lie in files of their own beside the history, until they are pruned."""
+    text, name = text_at(pasted, ("content",)), text_at(pasted, ("contentHash",))
+    if text is not None or name is None or not _HASH.fullmatch(name):
+        return text
+    kept = source.beside(f"paste-cache/{name}.txt")
+    if kept is None:
+        return None
+    try:
+        with kept:
+            return read_text(kept, asked="utf-8")[0]
+    except UsageError:
+        return None
 
 
 # --- sessions -------------------------------------------------------------------------------------

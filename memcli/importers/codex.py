@@ -6,8 +6,10 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
+from memcli.errors import UsageError
 from memcli.importers.content import content_of, tool_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
@@ -21,6 +23,9 @@ NAME = "codex"
 
 _LINE_TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 _PROMPT_KEYS = {"session_id", "ts", "text"}
+_INDEX, _INDEX_KEYS = "session_index.jsonl", ("id", "thread_name")
+_HOMES = ("../", "../../../../")
+"""The program's home as seen from a rollout: of archived and old ones, of those in folders by date."""
 _EVENT_ROLES = {"user_message": "user", "agent_message": "assistant"}
 
 # Why what is no message is left out; everything else is an event.
@@ -61,7 +66,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     A message has no id of its own. It is known by what was said in its session up to it, which is the
     same in a fork and in what it was forked from.
     """
-    session, prompts = _Session(options), Prompts()
+    titles = _titles_of(source)
+    session, prompts = _Session(options, titles), Prompts()
     for record in objects(source, options):
         if not isinstance(record, dict):
             yield record
@@ -71,7 +77,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             for line in _lines_of(record, options):
                 if session.is_over(line):
                     yield from in_pieces(session.conversations())
-                    session = _Session(options)
+                    session = _Session(options, titles)
                 yield from session.take(line)
     yield from in_pieces(session.conversations())
 
@@ -100,6 +106,41 @@ def _prompt(record: Mapping[str, Any], prompts: Prompts, options: ReadOptions) -
     at = parse_file_time(record["ts"], tz=options.tz)
     message = Message("user", text, at=at, echo=prompts.echo(session, text))
     return Conversation(session, NAME, [message], is_excerpt=True)
+
+
+# --- titles ----------------------------------------------------------------------------------------
+
+
+def _titles_of(source: Source) -> Mapping[str, str]:
+    """The names of sessions, from the index in the program's home: above the folders of the rollouts."""
+    for place in _HOMES:
+        index = source.beside(f"{place}{_INDEX}")
+        if index is not None:
+            return _listed(_Index(index.key, index.mtime_ms, index.size, index))
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The index as it lies there; equal to another when it is the same file, unchanged."""
+
+    key: str | None
+    mtime_ms: int | None
+    size: int | None
+    source: Source = field(compare=False)
+
+
+@lru_cache(maxsize=1)  # there are thousands of rollouts, and one index
+def _listed(index: _Index) -> Mapping[str, str]:
+    titles: dict[str, str] = {}
+    try:
+        with index.source as source:
+            for row in objects(source, ReadOptions()):
+                id_, name = (text_at(row, (key,)) if isinstance(row, dict) else None for key in _INDEX_KEYS)
+                titles |= {id_: name.strip()} if id_ and name and name.strip() else {}  # the last one counts
+    except UsageError:  # without it the sessions have no names
+        return titles
+    return titles
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -151,6 +192,7 @@ class _Session:
     """What is read of a session so far. Its first meta line owns it; those of its origins follow."""
 
     options: ReadOptions
+    titles: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     started_at: Millis | None = None
     project: str | None = None
@@ -236,10 +278,9 @@ class _Session:
         while origin not in passed and origin is not None and self.forked_from.get(origin):
             passed.add(origin)
             origin = self.forked_from[origin]
-        said = dated_from(self.started_at, (turn.message for turn in self.turns))
-        yield Conversation(
-            origin, NAME, list(_numbered(said)), started_at=self.started_at, project=self.project
-        )
+        said = list(_numbered(dated_from(self.started_at, (turn.message for turn in self.turns))))
+        title = self.titles.get(origin or "") or self.titles.get(self.id or "")
+        yield Conversation(origin, NAME, said, title, started_at=self.started_at, project=self.project)
 
 
 def _numbered(messages: Iterator[Message]) -> Iterator[Message]:

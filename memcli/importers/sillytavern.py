@@ -16,6 +16,22 @@ from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "sillytavern"
 
+_TOLD_TYPES = {
+    "assistant_note",
+    "comment",
+    "formatting",
+    "generic",
+    "help",
+    "hotkeys",
+    "macros",
+    "narrator",
+    "slash_commands",
+    "welcome",
+    "welcome_prompt",
+}
+"""What the narrator tells, or the program itself."""
+_PROGRAM = "SillyTavern System"
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # "June 19, 2023 2:20pm" and "2023-6-19 @14h 20m 30s 123ms", as different versions write it.
 _IN_WORDS = re.compile(
@@ -61,17 +77,18 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
     picture = text_at(extra, ("image", "file"))
     if not text.strip():
         return Skip("media" if picture else "empty")
-    # A line that is hidden from the model is marked as the system's, whoever said it.
-    role = (
-        "system"
-        if record.get("is_system") is True
-        else "user"
-        if record.get("is_user") is True
-        else "assistant"
-    )
     names = [picture] if picture and not picture.startswith("data:") else []
     meta = meta_with(model=text_at(extra, ("model",)), attachments=names)
-    return Message(role, text, text_at(record, ("name",)), _time_of(record, "send_date", options), meta=meta)
+    at = _time_of(record, "send_date", options)
+    return Message(_role_of(record, extra), text, text_at(record, ("name",)), at, meta=meta)
+
+
+def _role_of(record: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
+    """Who speaks. `is_system` does not say it: it hides a line from the model, whoever said it."""
+    if record.get("is_user") is True:
+        return "user"
+    is_told = extra.get("type") in _TOLD_TYPES or record.get("name") == _PROGRAM
+    return "system" if is_told else "assistant"
 
 
 def _time_of(record: Mapping[str, Any], key: str, options: ReadOptions) -> Millis | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from memcli.importers import ReadOptions, Source, read
+from memcli.importers import ReadOptions, Source, read, sources
 from memcli.record_json import to_json
 from memcli.times import to_iso
 from memcli.types import BadLine, Conversation, Document, Item, Message, Notice, Record, Skip
@@ -74,3 +75,10 @@ def _document(item: Document) -> dict[str, Any]:
     told = {"id": item.id, "title": item.title, "text": item.text, "topics": list(item.topics)}
     told |= {"at": item.at and to_iso(item.at), "meta": dict(item.meta)}
     return {key: value for key, value in told.items() if value}
+
+
+def items_below(path: Path, name: str, **options: Any) -> list[Item]:
+    """What the file of this name holds, found in its directory as the command line finds it."""
+    (source,) = (found for found in sources([str(path)]) if isinstance(found, Source) and found.name == name)
+    with source:
+        return list(read(source, options=ReadOptions(**options)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from memcli.importers import detect
 from memcli.types import Conversation, Skip
 
-from .reading import count_records, items_of, messages_in, source_of, texts_in
+from .reading import count_records, items_below, items_of, messages_in, source_of, texts_in
 
 Record = dict[str, Any]
 
@@ -140,3 +141,23 @@ def test_sums_add_up_in_any_tangle(places: list[tuple[str, str, str | None]]) ->
     assert count_records(read({"type": "summary"}, *records)) == len(records) + 1
     everything = read({"type": "summary"}, *records, all_branches=True)
     assert {message.id for message in messages_in(everything)} == {uuid for _, uuid, _ in places}
+
+
+@pytest.mark.parametrize(
+    ("pasted", "text"),
+    [
+        ({"content": "three\nlines"}, "Sum up three\nlines please"),
+        ({"contentHash": "0123456789abcdef"}, "Sum up a\u2028long text please"),
+        ({"contentHash": "fedcba9876543210"}, "Sum up [Pasted text #1 +2 lines] please"),
+        ({"contentHash": "../../secret"}, "Sum up [Pasted text #1 +2 lines] please"),
+    ],
+    ids=["with the prompt", "in a file of its own", "pruned", "hostile"],
+)
+def test_what_was_pasted_stands_in_its_place(tmp_path: Path, pasted: Record, text: str) -> None:
+    (tmp_path / "paste-cache").mkdir()
+    (tmp_path / "paste-cache" / "0123456789abcdef.txt").write_text("a\u2028long text", "utf-8")
+    (tmp_path / "secret.txt").write_text("secret")
+    prompt = {"display": "Sum up [Pasted text #1 +2 lines] please", "project": "/b/loom", "sessionId": "s"}
+    line = prompt | {"pastedContents": {"1": {"id": 1, "type": "text", **pasted}}, "timestamp": 1772355600000}
+    (tmp_path / "history.jsonl").write_text(json.dumps(line) + "\n")
+    assert texts_in(items_below(tmp_path, "history.jsonl")) == [text]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from memcli.errors import UsageError
 from memcli.importers import detect
 from memcli.types import Conversation, Skip
 
-from .reading import count_records, items_of, messages_in, source_of, texts_in
+from .reading import count_records, items_below, items_of, messages_in, source_of, texts_in
 
 Record = dict[str, Any]
 
@@ -170,3 +171,18 @@ steps = st.one_of(
 @given(st.lists(steps, max_size=15))
 def test_sums_add_up_whatever_happened(records: list[Record]) -> None:
     assert count_records(read({"record_type": "state"}, *records)) == 1 + len(records)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["sessions/2026/03/01/rollout-a.jsonl", "sessions/rollout-a.jsonl", "archived_sessions/rollout-a.jsonl"],
+)
+def test_session_has_the_name_that_the_index_gave_it_last(tmp_path: Path, place: str) -> None:
+    names = [("a", "Loom"), ("b", "Other"), ("a", " The new loom "), ("a", " ")]
+    index = [{"id": id_, "thread_name": name, "updated_at": "2026-03-01T09:00:00Z"} for id_, name in names]
+    (tmp_path / "session_index.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in index) + "torn {")
+    path = tmp_path / place
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in (meta("a"), item("Wind the warp"))))
+    (conversation,) = (row for row in items_below(tmp_path, place) if isinstance(row, Conversation))
+    assert (conversation.id, conversation.title) == ("a", "The new loom")

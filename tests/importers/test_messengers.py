@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import UsageError
-from memcli.importers import ReadOptions, Source, detect, read, sources
+from memcli.importers import detect
 from memcli.times import to_iso
-from memcli.types import Conversation, Item, Skip
+from memcli.types import Conversation, Skip
 
-from .reading import count_records, items_of, messages_in, source_of, texts_in
+from .reading import count_records, items_below, items_of, messages_in, source_of, texts_in
 
 START = 1772355600
 ZERO = "00000000-0000-0000-0000-000000000000"
@@ -262,13 +262,6 @@ def test_person_may_be_named_by_id(name: str, id_: str) -> None:
 
 
 # --- files beside each other ----------------------------------------------------------------------
-
-
-def items_below(path: Path, name: str, **options: Any) -> list[Item]:
-    """What the file of this name holds, found in its directory as the command line finds it."""
-    (source,) = (found for found in sources([str(path)]) if isinstance(found, Source) and found.name == name)
-    with source:
-        return list(read(source, options=ReadOptions(**options)))
 
 
 @pytest.fixture
