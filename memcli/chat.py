@@ -92,6 +92,7 @@ class Chat:
         session: what is gone on with.
         manner: how.
         notice: told what the person should know, a sentence each.
+        heard: told what was learned, from another thread.
         student: the model that learns, None for rules alone; by default the one that answers.
         chance: a number in 0–1, for the experiment.
     """
@@ -105,6 +106,7 @@ class Chat:
         manner: Manner,
         remembers: bool = True,
         notice: Callable[[str], None],
+        heard: Callable[[Learned], None],
         student: Callable[[], ChatModel | None] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -114,6 +116,7 @@ class Chat:
         self.remembers = remembers
         self.last: Exchange | None = None
         self._notice = notice
+        self._heard = heard
         self._told: set[str] = set()
         self._student = student or (lambda: self.model)
         self._pause: threading.Timer | None = None
@@ -334,8 +337,7 @@ class Chat:
             took_ms = exchange.took_ms
             self._later(lambda memory: memory.note_answer(answer, arm=arm, took_ms=took_ms))
         if self.remembers:
-            self._later(lambda memory: memory.keep_turns())
-            self._later(lambda memory: self._tell(memory.learn()))
+            self._later(self._keep_and_learn)
             self._begin_pause()
 
     def _later(self, job: Callable[[Memory], object]) -> None:
@@ -360,14 +362,17 @@ class Chat:
         if self._pause is not None:
             self._pause.cancel()
 
-    def _study(self, memory: Memory) -> None:
-        self._tell(memory.learn(self._student()))
+    def _keep_and_learn(self, memory: Memory) -> None:
+        memory.keep_turns()
+        self._learn(memory, None)
 
-    def _tell(self, learned: Learned) -> None:
-        for record in learned.added:
-            self._notice(f"learned: {record.text}")
-        if learned.proposed:
-            self._notice(f"{learned.proposed[-1].extracted.text}? `memcli review` asks what holds")
+    def _study(self, memory: Memory) -> None:
+        self._learn(memory, self._student())
+
+    def _learn(self, memory: Memory, student: ChatModel | None) -> None:
+        # Turned off meanwhile, nothing more is learned.
+        if self.remembers:
+            self._heard(memory.learn(student))
 
     def close(self) -> None:
         """Do what is left, for a moment; the rest is done by later commands."""

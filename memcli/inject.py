@@ -82,6 +82,7 @@ def block(
             agent=agent,
             is_asked_for=hit.record.id in earlier,
         )
+        why = why or ("said already" if any(_is_retold(hit.record, told.record) for told, _ in items) else "")
         item = "" if why else _item(hit, room=room, question=question)
         if item:
             items.append((hit, item))
@@ -139,6 +140,12 @@ def _refusal(
         "audience": agent is not None and bool(record.audience) and agent not in record.audience,
     }
     return next((why for why, holds in reasons.items() if holds), "")
+
+
+def _is_retold(record: Record, told: Record) -> bool:
+    """Whether one of two was learned from the other and says it in the same words."""
+    is_derived = record.id in told.derived_from or told.id in record.derived_from
+    return is_derived and terms(record.text) == terms(told.text)
 
 
 def _is_past(at: Millis | None, now: Millis) -> bool:

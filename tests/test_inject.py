@@ -93,6 +93,22 @@ def test_other_speaker_than_the_person_is_named(fields: dict[str, str], speaker:
     assert f"- [2026-11-24 cli{speaker}] Tea." in told(hit("Tea.", **fields)).text
 
 
+@pytest.mark.parametrize(
+    ("said", "derived_from", "is_told"),
+    [
+        ("I drink tea.", ("turn",), False),
+        ("I drink tea. Is it five already?", ("turn",), True),
+        ("I drink tea.", (), True),
+    ],
+)
+def test_the_turn_that_a_fact_was_learned_from_is_not_told_again_in_the_same_words(
+    said: str, derived_from: tuple[str, ...], *, is_told: bool
+) -> None:
+    shown = told(hit("I drink tea", id="fact", derived_from=derived_from), hit(said, id="turn"))
+    assert [each.record.id for each in shown.hits] == (["fact", "turn"] if is_told else ["fact"])
+    assert shown.dropped == (() if is_told else (("turn", "said already"),))
+
+
 def test_order_is_p0_then_p1_then_p2() -> None:
     given_ = [hit("An episode.", priority="P2"), hit("A fact."), hit("A taste.")]
     shown = told(*given_, p0=[memory("Old name.", created_at=1), memory("New name.")])

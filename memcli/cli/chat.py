@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memcli.cli.forget import carry_out
-from memcli.cli.models import pick_model
+from memcli.cli.models import pick_model, pick_student
 from memcli.cli.run import Run, filters_of, read_stdin
 from memcli.errors import ModelError, StoppedError, UsageError
 from memcli.history import parse_history
@@ -21,7 +21,7 @@ from memcli.types import Selection
 if TYPE_CHECKING:
     from memcli.chat import Chat, Exchange, Manner
     from memcli.cli.output import Output
-    from memcli.types import ChatModel, Session
+    from memcli.types import ChatModel, Learned, Session
 
 
 def chat(
@@ -74,7 +74,8 @@ def chat(
         session=going_on,
         manner=manner,
         remembers=remembers,
-        notice=notices.say,
+        notices=notices,
+        heard=notices.say_learned,
     )
     _answer_once(run, begun, said, notices, with_why=why)
 
@@ -126,22 +127,21 @@ def open_chat(
     session: Session | None,
     manner: Manner,
     remembers: bool,
-    notice: Callable[[str], None],
+    notices: Notices,
+    heard: Callable[[Learned], None],
 ) -> Chat:
     """A conversation that begins, or goes on with a session; says where the words go when they go away."""
     from memcli.chat import Chat
 
-    name_host(model, notice)
-    project = run.settings.project
-    from memcli.cli.models import pick_student
-
+    name_host(model, notices)
     return Chat(
         run.memory,
         model,
-        session or run.memory.begin_session(project=project, model=model.name),
+        session or run.memory.begin_session(project=run.settings.project, model=model.name),
         manner=manner,
         remembers=remembers,
-        notice=notice,
+        notice=notices.say,
+        heard=heard,
         student=partial(pick_student, run, model),
     )
 
@@ -161,10 +161,10 @@ def forgets(run: Run, said: str) -> bool:
     return request is not None
 
 
-def name_host(model: ChatModel, notice: Callable[[str], None]) -> None:
+def name_host(model: ChatModel, notices: Notices) -> None:
     """Say so when what is said leaves this machine."""
     if not model.local:
-        notice(
+        notices.say(
             f"what you say goes to {model.name} through {model.host} and leaves this machine; "
             "private memories are kept from it"
         )
@@ -183,6 +183,13 @@ class Notices:
             self._out.message(text)
         else:
             self._held.append(text)
+
+    def say_learned(self, learned: Learned, *, remedy: str = "") -> None:
+        """Say what was learned, and what it takes to have it otherwise."""
+        for record in learned.added:
+            self.say(f"learned: {record.text}{remedy}")
+        for proposal in learned.proposed:
+            self.say(f"{proposal.extracted.text}? `memcli review` asks what holds")
 
     @contextmanager
     def after(self) -> Iterator[None]:

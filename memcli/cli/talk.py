@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memcli.chat import PAUSE_S, WARM_RECALL_S, Chat, Manner
+from memcli.chat import PAUSE_S, WARM_RECALL_S, Manner
 from memcli.cli.chat import Notices, forgets, name_host, open_chat, show_answer, show_why
 from memcli.cli.forget import carry_out
 from memcli.cli.models import pick_model
@@ -15,7 +15,7 @@ from memcli.cli.output import report_error
 from memcli.cli.write import say_remembered
 from memcli.errors import MemcliError, NothingMatchedError, UsageError
 from memcli.memory import Draft
-from memcli.types import Filters, Query, Selection, Session
+from memcli.types import Filters, Learned, Query, Record, Selection, Session
 
 if TYPE_CHECKING:
     from memcli.cli.run import Run
@@ -27,11 +27,8 @@ _COMMAND = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
 
 def talk(run: Run, *, session: Session | None, manner: Manner, remembers: bool, with_why: bool) -> None:
     """Hold a session until the person leaves."""
-    model = pick_model(run)
     warm = replace(manner, recall_limit_s=WARM_RECALL_S, pause_s=PAUSE_S)
-    held = Talk(run, with_why=with_why)
-    held.chat = open_chat(run, model, session=session, manner=warm, remembers=remembers, notice=held.say)
-    held.hold()
+    Talk(run, session=session, manner=warm, remembers=remembers, with_why=with_why).hold()
 
 
 class Talk:
@@ -39,16 +36,29 @@ class Talk:
 
     Args:
         run: the run of the command.
+        session: what is gone on with, None for a new one.
+        manner: how the conversation is held.
+        remembers: whether memory is on.
         with_why: whether every answer is followed by what went into it.
     """
 
-    chat: Chat
-
-    def __init__(self, run: Run, *, with_why: bool) -> None:
+    def __init__(
+        self, run: Run, *, session: Session | None, manner: Manner, remembers: bool, with_why: bool
+    ) -> None:
         self.run = run
         self.is_over = False
+        self.learned: Sequence[Record] = ()
+        self.notices = Notices(run.out)
         self._with_why = with_why
-        self._notices = Notices(run.out)
+        self.chat = open_chat(
+            run,
+            pick_model(run),
+            session=session,
+            manner=manner,
+            remembers=remembers,
+            notices=self.notices,
+            heard=self._heard,
+        )
 
     def hold(self) -> None:
         """Greet, then hear and answer."""
@@ -61,8 +71,12 @@ class Talk:
             self.chat.close()
 
     def say(self, text: str) -> None:
-        """Tell the person something, from any thread."""
-        self._notices.say(text)
+        """Tell the person something."""
+        self.notices.say(text)
+
+    def _heard(self, learned: Learned) -> None:
+        self.learned = learned.added or self.learned
+        self.notices.say_learned(learned, remedy=" · /undo")
 
     def _greet(self) -> None:
         chat = self.chat
@@ -105,7 +119,7 @@ class Talk:
         """Answer what is said; Ctrl-C stops the answer only."""
         self.run.out.line()
         try:
-            show_answer(self.run, self.chat, said, self._notices)
+            show_answer(self.run, self.chat, said, self.notices)
         except KeyboardInterrupt:
             self.say("stopped; what has come is kept")
         finally:
@@ -200,7 +214,17 @@ def _model(talk: Talk, words: str) -> None:
     talk.run.choose_model(words or None)
     talk.chat.use(pick_model(talk.run))
     talk.say(f"{talk.chat.model.name} answers from now on")
-    name_host(talk.chat.model, talk.say)
+    name_host(talk.chat.model, talk.notices)
+
+
+def _undo(talk: Talk, _: str) -> None:
+    if not talk.learned:
+        raise NothingMatchedError("nothing was learned in this session", "/forget takes what was before")
+    memory, learned = talk.run.memory, talk.learned
+    memory.erase(memory.plan_forget(Selection(ids=tuple(record.id for record in learned))))
+    talk.learned = ()
+    for record in learned:
+        talk.say(f"no longer remembered: {record.text}")
 
 
 def _new(talk: Talk, _: str) -> None:
@@ -252,6 +276,7 @@ SLASHES = (
     Slash("memories", "[WORDS]", "what is remembered, the newest or about something", _memories),
     Slash("remember", "TEXT", "remember this", _remember),
     Slash("forget", "WORDS", "erase what is remembered about this", _forget),
+    Slash("undo", "", "take back what was learned last", _undo),
     Slash("good", "", "the last answer was good", _good),
     Slash("bad", "", "the last answer was bad", _bad),
     Slash("memory", "on|off", "use and make memories, or stop both at once", _memory, ("on", "off")),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memcli.cli.talk import SLASHES, completions
 from tests.ollama_chat import Script
-from tests.ollama_server import OllamaServer, Request, chat_model
+from tests.ollama_server import OllamaServer, chat_model
 from tests.process import Shared, Terminal
 from tests.test_chat import asked, turns
 
@@ -308,11 +308,72 @@ def test_a_slash_is_completed(line: str, words: list[str]) -> None:
     assert [word for word, _ in completions(line)] == words
 
 
-# --- all of it together ---------------------------------------------------------------------------
+# --- learning -------------------------------------------------------------------------------------
 
 
-def as_told(request: Request) -> str:
-    """What a model would say that believes its memories."""
-    said: Any = request.json["messages"][-1]["content"]
-    tools = [tool for tool in ("Maven", "Gradle") if tool in said]
-    return f"You like {' and '.join(tools)}." if "Which" in said else "I see."
+def teach(terminal: Terminal, text: str) -> None:
+    """Say something that is learned, and wait until that is said."""
+    terminal.type(text + ENTER)
+    terminal.wait_for("I see.")
+    terminal.wait_for("· /undo")
+    terminal.wait_for(READY)
+
+
+def test_what_was_learned_is_said_and_can_be_taken_back(
+    shared: Shared, server: OllamaServer, terminal: Terminal
+) -> None:
+    teach(terminal, "I prefer Maven over Gradle.")
+    (fact,) = shared.json("list", "--kind", "preference")["memories"]
+    assert "Maven" in fact["text"]
+    obey(terminal, "/undo", shows="no longer remembered")
+    assert shared.json("list", "--kind", "preference")["total"] == 0
+    obey(terminal, "/undo", shows="nothing was learned")
+
+
+def test_what_was_learned_in_place_of_something_is_taken_back_alone(
+    shared: Shared, terminal: Terminal
+) -> None:
+    teach(terminal, "I live in Porto.")
+    teach(terminal, "I live in Turin now.")
+    obey(terminal, "/undo", shows="no longer remembered")
+    facts = [fact["text"] for fact in shared.json("list", "--kind", "identity")["memories"]]
+    assert facts == ["I live in Porto"]
+
+
+def test_nothing_is_learned_where_memory_is_off(shared: Shared, terminal: Terminal) -> None:
+    obey(terminal, "/memory off", shows="memory is off")
+    say(terminal, "I prefer Maven over Gradle.")
+    say(terminal, "Bye")
+    terminal.type(CTRL_D)
+    assert terminal.end() == 0
+    assert shared.json("list")["total"] == 0
+
+
+def test_ten_turns_a_changed_mind_a_kill_and_a_new_session_that_knows(
+    shared: Shared, server: OllamaServer
+) -> None:
+    shared = replace(shared, env={**shared.env, "MEMCLI_EMBEDDER": "builtin"})
+    with Terminal(shared, "chat") as terminal:
+        terminal.wait_for(READY)
+        say(terminal, "Hello, my name is Ana.")
+        say(terminal, "I prefer Maven over Gradle.")
+        for number in range(4):
+            say(terminal, f"What is {number} plus 1?")
+        say(terminal, "I prefer Gradle over Maven now.")
+        say(terminal, "How do I cook rice?")
+        say(terminal, "And beans?")
+        say(terminal, "Thanks!")
+        terminal.process.kill()
+        terminal.process.wait()
+    with Terminal(shared, "chat", "--session", "last") as terminal:
+        assert "20 turns" in " ".join(terminal.wait_for(READY).split())
+        say(terminal, "How long for the beans?")
+        assert "And beans?" in json.dumps(server.chats()[-1])
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    with Terminal(shared, "chat") as terminal:
+        terminal.wait_for(READY)
+        say(terminal, "Which build tool do I prefer?")
+    question = asked(server)[-1]
+    assert "I prefer Gradle over Maven now" in question
+    assert "I prefer Maven over Gradle" not in question
