@@ -15,7 +15,7 @@ from memcli.importers import ReadOptions, Source, Unreadable, read
 from memcli.importers.parts import Part, parts
 from memcli.importers.records import is_of_lines
 from memcli.importers.seen import Seen
-from memcli.reading import Reading, Sessions, all_of, bad_line_again, so_far
+from memcli.reading import NOTES_KEPT, Reading, Sessions, all_of, bad_line_again, so_far
 from memcli.redact import scrub_record
 from memcli.renewal import AS_EXPORTED
 from memcli.types import (
@@ -118,6 +118,7 @@ class _Tally:
     redacted: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
     sessions: Sessions = field(default_factory=Sessions)
+    note_ids: list[str] = field(default_factory=list)
     notes: int = 0
     oldest: Millis | None = None
     newest: Millis | None = None
@@ -176,6 +177,11 @@ class _Tally:
             self.sessions.note_kept(record.session_id or "")
         else:
             self.notes += 1
+
+    def note_known_by(self, change: Change) -> None:
+        """A note that the file holds; of so many files that are no notes, only the first."""
+        if change.record.kind != "episode" and len(self.note_ids) <= NOTES_KEPT:
+            self.note_ids.append(change.record.id)
 
     def report(self, path: str, form: str | None) -> FileReport:
         """The counts as they stand."""
@@ -246,7 +252,7 @@ def absorb_file(
     report = taking.report(source.path)
     if taking.is_followed or report is None:
         return report, taking.reading
-    return report, all_of(report, source)
+    return report, all_of(report, source, taking.tally.note_ids)
 
 
 @dataclass(slots=True)
@@ -516,6 +522,7 @@ class _Batch:
             changes = self._plan_known(named, change, view, tally)
         added = any(change.action == "add" for change in changes)
         tally.count(record, "added" if added else change.why)
+        tally.note_known_by(next((each for each in changes if each.action == "add"), change))
         return [change for change in changes if change.action != "skip"]
 
     def _known(self, told: _Told, origin: Origin, view: _View) -> lifecycle.Known:

@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 _CANDIDATES = 300
 # After these many commits a store is compacted: each leaves a file, and a reader opens them all.
 _COMMITS_KEPT = 50
+# … and after an import of so many at once, which no index has words of yet.
+_MANY_ADDED = 1_000
 _VERSIONS_KEPT_MS = 10 * 60 * 1000
 _AFTER_ANSWER_S = 2.0
 # What was just said is embedded before the answer; a very long text gets the rest of its vectors later.
@@ -397,7 +399,8 @@ class Memory:
             reports += [report] if report else []
         if any(report.added for report in reports) and not intake.dry_run:
             self._renew(until=time.monotonic() + max(_AFTER_ANSWER_S, (time.perf_counter() - began) / 4))
-            self._later.append(self._compact)
+            if sum(report.added for report in reports) >= _MANY_ADDED:
+                self._later.append(self._compact)
         took_ms = round((time.perf_counter() - began) * 1000)
         return Imported(files=tuple(reports), took_ms=took_ms, plan=tuple(plan))
 
@@ -412,6 +415,7 @@ class Memory:
         from memcli import reading
         from memcli.absorb import absorb_file
 
+        self._follow_moved(source, intake)
         before = self._read_before(source, intake)
         if before and before[0].size == source.size:
             return reading.report_again(source.path, before[0].counts)
@@ -506,6 +510,17 @@ class Memory:
             with self.write() as (_, writable):
                 reading.drop(writable, source)
         return before
+
+    def _follow_moved(self, source: Source, intake: Intake) -> None:
+        """Let a note that was moved be known where it lies now."""
+        from memcli import moved
+
+        side, asked = self.read_side(), repr(intake)
+        if side is None or intake.dry_run or not moved.has_twin(side, source, asked):
+            return
+        with self.write() as (store, writable):
+            changes = moved.follow(store, writable, source, asked, now=self.clock())
+            self._apply(store, writable, changes, command="import")
 
     def _place_of(self, source: Source) -> str:
         """The conversation of a file's messages that name none: the file's own, wherever it lies now."""

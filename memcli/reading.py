@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # A file of more conversations than this is read again from its beginning.
 _SESSIONS_KEPT = 20_000
 _BAD_LINES_KEPT = 1_000
+NOTES_KEPT = 200
 _COUNTS = ("conversations", "messages", "notes", "duplicates", "forgotten", "skipped", "format")
 _MORE_COUNTS = ("redacted", "bad_lines")
 
@@ -88,11 +89,15 @@ class Reading:
     counts: Mapping[str, Any]
 
 
-def all_of(report: FileReport, source: Source) -> Reading | None:
-    """The reading of a whole file; None when there was something to say of it, so that it is said again."""
+def all_of(report: FileReport, source: Source, notes: Sequence[str]) -> Reading | None:
+    """The reading of a whole file; None when there was something to say of it, so that it is said again.
+
+    `notes` are the ids of the memories that it is known by at its path: it may move.
+    """
     if not source.size or report.error or report.warnings or report.bad_lines:
         return None
-    return Reading(source.size, source.fingerprint, _counts(report))
+    kept = {"notes_of": list(notes)} if len(notes) <= NOTES_KEPT else {}
+    return Reading(source.size, source.fingerprint, _counts(report) | kept)
 
 
 def so_far(report: FileReport, reached: Reached, sessions: Sessions) -> Reading | None:
@@ -138,39 +143,39 @@ def earlier(side: Side, source: Source, asked: str) -> tuple[Reading, Place] | N
         asked: how it is wanted; another wish reads it anew.
     """
     key = side.state().key
-    row = side.read_of(_file_mark(key, source))
+    row = side.read_of(file_mark(key, source.key))
     if row is None or source.size is None or row.size > source.size:
         return None
     if row.size < source.size and "lines" not in row.counts:
         return None
     place = source.place_after(row.size, row.counts.get("lines", 0))
-    if place is None or row.mark != _mark_of(key, place.reached().digest, asked):
+    if place is None or row.mark != mark_of(key, place.reached().digest, asked):
         return None
     return Reading(row.size, place.reached().digest, row.counts), place
 
 
 def is_known(side: Side, source: Source) -> bool:
     """Whether anything is remembered of a file."""
-    return side.read_of(_file_mark(side.state().key, source)) is not None
+    return side.read_of(file_mark(side.state().key, source.key)) is not None
 
 
 def note(side: Side, source: Source, asked: str, reading: Reading) -> None:
     """Remember a reading, until something is forgotten."""
     key = side.state().key
-    mark = _mark_of(key, reading.digest, asked)
-    side.note_read(_file_mark(key, source), mark, reading.size, reading.counts)
+    mark = mark_of(key, reading.digest, asked)
+    side.note_read(file_mark(key, source.key), mark, reading.size, reading.counts)
 
 
 def drop(side: Side, source: Source) -> None:
     """A file is about to be read anew: what an older reading gave says nothing of it any more."""
-    side.drop_read(_file_mark(side.state().key, source))
+    side.drop_read(file_mark(side.state().key, source.key))
 
 
-def _file_mark(key: bytes, source: Source) -> str:
+def file_mark(key: bytes, path: str | None) -> str:
     """What tells a file by where it lies."""
-    return lifecycle.keyed_hash(key, "file", source.key)
+    return lifecycle.keyed_hash(key, "file", path)
 
 
-def _mark_of(key: bytes, digest: str, asked: str) -> str:
+def mark_of(key: bytes, digest: str, asked: str) -> str:
     """What tells a reading: its bytes, how it was asked for and who read it."""
     return lifecycle.keyed_hash(key, "read", digest, asked, __version__)

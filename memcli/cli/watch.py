@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from memcli.absorb import Intake
 from memcli.cli.output import one_line
@@ -16,9 +18,10 @@ from memcli.errors import ModelError, UsageError
 from memcli.types import FileReport
 
 _EVERY_S = 1.0
-# A file is read again from its beginning when it grows; this much longer than that took, it rests.
+# What is not read on from where it was is read whole; this much longer than that took, it rests.
 _REST = 5.0
 _VECTORS_S = 2.0
+_Looks: TypeAlias = tuple[int, int]  # when it was changed, and its size
 
 
 def follow(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) -> None:
@@ -32,7 +35,7 @@ def follow(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) ->
     for path in paths:
         if path == "-" or not Path(path).exists():
             raise UsageError(f"{path} cannot be watched", "name files or directories that are there")
-    seen: dict[Path, tuple[int, int]] = {}
+    seen: dict[Path, _Looks] = {}
     rests_until: dict[Path, float] = {}
     with _stopping() as stop:
         while not stop.is_set():
@@ -40,16 +43,40 @@ def follow(run: Run, paths: list[str], intake: Intake, *, with_vectors: bool) ->
                 if stop.is_set() or time.monotonic() < rests_until.get(file, 0.0):
                     continue
                 began = time.monotonic()
-                status = file.stat()
-                done = run.memory.absorb([str(file)], intake=intake)
-                seen[file] = (status.st_mtime_ns, status.st_size)
+                try:
+                    _take(run, file, intake, seen, stop)
+                except KeyboardInterrupt:
+                    break
                 rests_until[file] = time.monotonic() + _REST * (time.monotonic() - began)
-                _tell(run, done.files)
                 run.memory.settle()
             if with_vectors and not intake.dry_run:
                 _fill_some(run)
             stop.wait(_EVERY_S)
     run.out.message("stopped; everything that was read is kept")
+
+
+def _take(run: Run, file: Path, intake: Intake, seen: dict[Path, _Looks], stop: threading.Event) -> None:
+    """Import a file. Raises KeyboardInterrupt between two batches of a long one when it is time to stop."""
+
+    def heed(_done: int, _all: int) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    looks = _looks(file)
+    done = run.memory.absorb([str(file)], intake=intake, progress=heed)
+    if looks is not None:
+        seen[file] = looks
+    _tell(run, done.files)
+
+
+def _looks(file: Path) -> _Looks | None:
+    """What changes when a file does; None where there is none."""
+    try:
+        status = file.stat()
+    except OSError:
+        # Gone since it was listed.
+        return None
+    return (status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else None
 
 
 @contextmanager
@@ -66,19 +93,16 @@ def _stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _changed(paths: Iterable[str], seen: dict[Path, tuple[int, int]]) -> Iterator[Path]:
+def _changed(paths: Iterable[str], seen: dict[Path, _Looks]) -> Iterator[Path]:
     """The files under the paths whose size or time is another than when they were last read."""
     for path in paths:
         start = Path(path)
         files = sorted(start.rglob("*")) if start.is_dir() else [start]
         for file in files:
-            try:
-                status = file.stat()
-                if file.is_file() and seen.get(file) != (status.st_mtime_ns, status.st_size):
-                    yield file
-            except OSError:
-                # Gone since it was listed.
-                continue
+            is_hidden = any(part.startswith(".") for part in file.relative_to(start).parts)
+            looks = None if is_hidden else _looks(file)
+            if looks is not None and seen.get(file) != looks:
+                yield file
 
 
 def _tell(run: Run, reports: Iterable[FileReport]) -> None:

@@ -31,6 +31,17 @@ T = TypeVar("T")
 
 _BATCH_ROWS = 8192
 
+# Read once, at load. Without the first each query may warn on stderr; the others bound what compaction and
+# the making of indexes hold in memory: by default that grows with the store.
+_SETTINGS = {
+    "LANCEDB_LOG": "error",
+    "LANCE_DEFAULT_BATCH_SIZE": "1024",
+    "LANCE_DEFAULT_IO_BUFFER_SIZE": str(32 << 20),
+    "LANCE_FTS_NUM_SHARDS": "1",
+    "LANCE_FTS_PARTITION_SIZE": "32",
+}
+_ARENA_MAX, _ARENAS = -8, 2  # M_ARENA_MAX of glibc's mallopt(3)
+
 
 class GoneError(StoreError):
     """A file of the table is gone: another process has replaced it; open the table again."""
@@ -39,8 +50,9 @@ class GoneError(StoreError):
 @cache
 def native(*, lean: bool = True) -> ModuleType:
     """The compiled module of LanceDB; `lean=False` imports the whole package as its makers mean it."""
-    # Read once, at load; without it each query may warn on stderr.
-    os.environ.setdefault("LANCEDB_LOG", "error")
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    _share_heaps()
     if lean and "lancedb" not in sys.modules:
         module = _behind_stand_in()
         if module is not None:
@@ -49,6 +61,14 @@ def native(*, lean: bool = True) -> ModuleType:
 
     # Not an attribute of the package when the stand-in has loaded it before.
     return import_module("lancedb._lancedb")
+
+
+def _share_heaps() -> None:
+    """Let Lance's threads share two heaps: each of its own keeps what it has freed."""
+    import ctypes
+
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(_ARENA_MAX, _ARENAS)
 
 
 def _behind_stand_in() -> ModuleType | None:

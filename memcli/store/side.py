@@ -128,9 +128,15 @@ class State:
 class Read:
     """What the first `size` bytes of a file gave; `mark` tells them and how they were read."""
 
+    file: str
     mark: str
     size: int
     counts: Mapping[str, Any]
+
+
+def _to_read(row: Sequence[Any]) -> Read:
+    file, mark, size, counts = row
+    return Read(file, mark, size, json.loads(counts))
 
 
 class Side:
@@ -400,8 +406,14 @@ class Side:
     def read_of(self, file: str) -> Read | None:
         """How far a file was read last, and what that gave."""
         with self._translated():
-            row = self._db.execute("SELECT mark, size, counts FROM reads WHERE file = ?", (file,)).fetchone()
-        return Read(row[0], row[1], json.loads(row[2])) if row else None
+            row = self._db.execute("SELECT * FROM reads WHERE file = ?", (file,)).fetchone()
+        return _to_read(row) if row else None
+
+    def reads_of_size(self, size: int) -> list[Read]:
+        """What is remembered of the files of which so many bytes were read."""
+        with self._translated():
+            rows = self._db.execute("SELECT * FROM reads WHERE size = ?", (size,)).fetchall()
+        return [_to_read(row) for row in rows]
 
     def note_read(self, file: str, mark: str, size: int, counts: Mapping[str, Any]) -> None:
         """Remember how far a file was read, until something is forgotten: counts, never words."""
