@@ -286,7 +286,9 @@ class Memory:
         p0 = store.scan(query.filters, now=query.now, order=(), extra=one_of("priority", ["P0"]))
         told: dict[str, Record] = {}
         for record in p0:
-            newest = store.newest(record.id, now=query.now, as_of=query.filters.as_of)
+            is_replaced = record.superseded_by is not None
+            as_of = query.filters.as_of
+            newest = store.newest(record.id, now=query.now, as_of=as_of) if is_replaced else record
             if newest is not None:
                 told[newest.id] = newest
         return list(told.values())

@@ -206,11 +206,13 @@ def _length(seen: _Seen) -> float:
 
 def _time(seen: _Seen) -> bool | None:
     """Whether a memory is of the time that is asked for or speaks of it; None when none is asked for."""
-    at = seen.own.record.created_at
-    if at is None or not seen.asked.times:
+    record, times = seen.own.record, seen.asked.times
+    if seen.asked.is_of_before and record.superseded_by is not None:
+        return True
+    if record.created_at is None or not times:
         return None
-    spoken = _spoken_of(seen.own.candidate.passage, at, seen.asked.tz)
-    return _is_within(at, seen.asked.times) or any(_overlaps(span, seen.asked.times) for span in spoken)
+    spoken = _spoken_of(seen.own.candidate.passage, record.created_at, seen.asked.tz)
+    return _is_of(record, times) or any(_overlaps(span, times) for span in spoken)
 
 
 def _shows(kind: str) -> Callable[[_Seen], float]:

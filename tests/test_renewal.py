@@ -243,30 +243,23 @@ def test_what_has_taken_the_place_of_a_p0_is_injected_whatever_is_asked(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "marked"),
     [
-        ("Where did I live in February 2026, which town had I moved to?", ["Leeds until 2026-03-10"]),
-        ("Which town had I moved to in April 2026?", ["York until 2026-06-20"]),
-        ("Which town have I moved to?", ["Bath"]),
+        ("Where did I live in February 2026, which town had I moved to?", {"Leeds": "2026-03-10"}),
+        ("Which town had I moved to in April 2026?", {"York": "2026-06-20"}),
+        ("Which town have I moved to?", {}),
         (
             "Where did I live before, which town had I moved to?",
-            ["Leeds until 2026-03-10", "York until 2026-06-20"],
+            {"Leeds": "2026-03-10", "York": "2026-06-20"},
         ),
     ],
 )
-def test_a_question_about_an_earlier_time_is_told_what_held_then(
-    lived: Memory, question: str, told: list[str]
+def test_a_question_about_an_earlier_time_is_told_what_held_then_and_until_when(
+    lived: Memory, question: str, marked: Mapping[str, str]
 ) -> None:
-    lines = [line for line in injected(lived, question).splitlines() if line.startswith("- [")]
-    found = []
-    for line in lines:
-        until = re.search(r", (until [\d-]+)\]", line)
-        found += [
-            " ".join([town, *([until[1]] if until else [])])
-            for town in ("Leeds", "York", "Bath")
-            if town in line
-        ]
-    assert sorted(found) == sorted(told)
+    block = injected(lived, question)
+    towns = re.findall(r", until ([\d-]+)\] .*(Leeds|York|Bath)", block)
+    assert {town: day for day, town in towns} == marked
 
 
 # --- forgetting -----------------------------------------------------------------------------------
