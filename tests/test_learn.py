@@ -331,14 +331,21 @@ def test_a_session_lets_the_model_learn_while_the_person_is_silent(
     told: list[str] = []
     memory = open_memory(data_dir=tmp_path, clock=Clock(), embedder="none")
     manner = Manner(pause_s=0.3)
-    chat = Chat(memory, model, memory.begin_session(), manner=manner, notice=told.append)
+    chat = Chat(
+        memory,
+        model,
+        memory.begin_session(),
+        manner=manner,
+        notice=print,
+        heard=lambda learned: told.extend(record.text for record in learned.added),
+    )
     for text in (UNSEEN, "ok", "thanks", "hi", "bye"):
         list(chat.answer(text))
     until = time.monotonic() + 20
-    while "learned: We ended up in Graz" not in told and time.monotonic() < until:
+    while not told and time.monotonic() < until:
         time.sleep(0.05)
     chat.close()
-    assert told == ["learned: We ended up in Graz"]
+    assert told == ["We ended up in Graz"]
     assert sum("format" in body for body in server.chats()) == 1
 
 

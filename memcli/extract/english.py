@@ -127,7 +127,8 @@ _THING = (
     r"|other|fact|part|version|wrong|same|above|following|code|result|following|most|least)"
     r"|to (?:ask|know|see|hear|think|say|be|get|have|thank|point|believe|imagine|mention"
     r"|admit|help you|understand|do (?:this|that|it))|all of|some(?:thing)?|any(?:thing)?"
-    r"|one of|an? (?:few|lot of (?:this|these|those)|second|moment|minute|bit)|every (?:word"
+    r"|one of|an? (?:few|lot of (?:this|these|those)|second|moment|minute|bit)|more"
+    r"|less|(?:his|hers) |every (?:word"
     r"|bit|second|minute) of|being (?:\w+ )?(?:\w+ed|woken|kept|told)|having to|waiting)\b)\S"
 )
 _DISLIKED = _THING.replace("|any(?:thing)?", "")
@@ -152,7 +153,8 @@ _QUANTITY = (
 )
 _OWNED = (
     r"(?:(?:all-?time |current |new |old |main |go-to |native |mother |work |daily |default "
-    r"|dream )*(?:fav(?:ou?rite)? [\w' -]{2,40}?|(?:home ?town|address|e-?mail(?: address)?"
+    r"|dream )*(?:fav(?:ou?rite)? (?!one\b|part\b|thing to do here)[\w' -]{2,40}?"
+    r"|(?:home ?town|address|e-?mail(?: address)?"
     r"|job|occupation|profession|major|degree|hobby|hobbies|blood type|pronouns"
     r"|time ?zone|laptop|computer|car|bike|phone|camera|editor|ide|shell|terminal|os"
     r"|operating system|distro|stack|tech stack|keyboard|setup|language|tongue|school"
@@ -167,7 +169,9 @@ _REMEMBER = (
     r"|never forget|keep in mind|bear in mind|make a note|note|take note|write down|save"
     r"|store|for (?:future reference|the record|your records))"
     r"(?:\s+(?:this|it|for (?:me|later|next time|future reference)|down))*(?:\s+that\b"
-    r"|\s*[:,]\s*|\s+(?=(?:I|I'm|my|we|our|the|her|his|their)\b))\s*"
+    r"|\s*:\s*|\s*,\s*(?=(?:I|I'm|I've|my|our)\b(?!(?:'m)? (?:always )?(?:here|there"
+    r"|proud|rooting)))|\s+(?=(?:I"
+    r"|I'm|my|we|our|the|her|his|their)\b))\s*"
 )
 
 
@@ -433,7 +437,8 @@ def _rules() -> tuple[Rule, ...]:
                 rf"|visiting|hosting|having|driving|attending|speaking|giving|presenting|graduating"
                 rf"|sitting|playing|returning|off|turning|due|fly|go|move|travel|start|visit|leave|run"
                 rf"|retire|retiring|be|see|meet|marry|marrying|launching|launch|releasing|release"
-                rf"|\w+ing)\b(?=.*{_DATE})(?!.*\b(?:today|right now)\b)"
+                rf"|\w+ing)\b(?=.*{_DATE})(?!.*\b(?:today|tonight|now|talk to|get back|in a (?:bit"
+                rf"|moment|minute)|be back)\b)"
             ),
             (
                 rf"(?:{_HAVE}|{_I}have|I've got|{_I}(?:fly|leave|move|start|travel|return|graduate"
@@ -450,7 +455,7 @@ def _rules() -> tuple[Rule, ...]:
                 rf"|at) [\w' -]{{2,40}}?)?(?:'s| is| are| will be| was moved to| has moved to"
                 rf"| has been moved to| has changed to| starts| ends| begins| runs out"
                 rf"| expires)(?: now)?(?: about| around| approximately| roughly| on| in| at"
-                rf"| due)*\s+(?=.*(?:{_NUMBER}|{_DATE}))"
+                rf"| due)*\s+(?!(?:at )?\d+ ?%)(?=.*(?:{_NUMBER}|{_DATE}))"
             ),
             (
                 rf"(?:my|our)\s+[\w' -]{{2,30}}? (?:is due|is on|is at|is scheduled for|takes place"
@@ -462,10 +467,11 @@ def _rules() -> tuple[Rule, ...]:
             "fact",
             "about",
             (
-                rf"(?:my|our)\s+{_OWNED}(?:'s| is| are| has changed to)(?: now| always"
+                rf"(?:my|our)\s+{_OWNED}(?: is| are| has changed to)(?: now| always"
                 rf"| still)*\s+(?!(?:not|so|very|really|too|broken|slow|down|dead|wrong|crashing|being"
                 rf"|getting|making|old|full|gone|lost|stuck|frozen|dying|acting|doing|what|how|that|like"
-                rf"|here|fine|ok|okay|running slow|giving)\b)\S"
+                rf"|here|fine|ok|okay|running slow|giving|good|bad|great|awesome|amazing|nice"
+                rf"|the (?:best|worst)|going|doing)\b)\S"
             ),
         ),
         *rules(
@@ -494,7 +500,7 @@ def _rules() -> tuple[Rule, ...]:
             "likes",
             (
                 rf"{_I}(?:like|love|enjoy|adore|prefer|hate|dislike|detest|loathe|despise|favou?r"
-                rf"|appreciate|fancy|live for|swear by|avoid)\s+{_THING}"
+                rf"|fancy|live for|swear by|avoid)\s+{_THING}"
             ),
             (
                 rf"{_I}(?:don't|do not|dont|never)\s+{_ADVERBS}(?:like|love|enjoy|care for|eat|drink"
@@ -516,7 +522,8 @@ def _rules() -> tuple[Rule, ...]:
                 rf"{_BE}(?:more of )?(?:an? )(?:\w+ )?(?:morning person|night owl|early bird|cat person"
                 rf"|dog person|tea (?:person|drinker)|coffee (?:person|drinker|addict)|introvert"
                 rf"|extrovert|minimalist|perfectionist|foodie|gamer|bookworm|football fan|runner|climber"
-                rf"|\w+ (?:fan|person|lover|enthusiast|nerd|geek|addict))\b"
+                rf"|(?!(?:huge|big|great|massive|real|true|total) )\w+ (?:fan|person|lover"
+                rf"|enthusiast|nerd|geek|addict))\b"
             ),
             r"I(?:'d| would) (?:much |always |far )?rather\s+(?:\w+ )?.{2,40} than\s+\S",
             r"[\w' -]{2,40} (?:is|are) my (?:all-time |absolute )?favou?rite\b(?!.*\bof these\b)",
@@ -725,7 +732,8 @@ LANGUAGE = Language(
     ),
     endings=sign(
         r"(?:[,\s]+(?:btw|by the way|though|tho|too|as well|you know|just so you know|just fyi"
-        r"|fyi|so|and|but|then|please|thanks|thank you|actually|anyway|if that matters"
+        r"|fyi|so|and|but|then|please|of course|so on|etc|and so on|thanks|thank you"
+        r"|actually|anyway|if that matters"
         r"|if that helps|lol|haha|for what it's worth|i guess|right now|at the moment|after all"
         r"|here|to be honest|tbh|honestly|:\)|:-\)|:D|\(:))+[\s.!,;:-]*$|[\s.!,;:-]+$"
     ),
@@ -738,8 +746,10 @@ LANGUAGE = Language(
     remembers=sign(rf"^{_REMEMBER}"),
     rules=_rules,
     empty=sign(
-        r"\b(?:your (?:answer|help|idea|suggestion|style|response)|this (?:answer|idea|code"
-        r"|chat)|that (?:idea|answer|one)|the idea|question|what you|chatting with you"
-        r"|talking to you|to ask you)\b"
+        r"(?<!/)\b(?:it|its|them|their|theirs|these|those|your|yours)\b|\b(?:like|as) (?:this|that)\b"
+        r"|\bthis\b(?! (?:year|month|week|weekend|spring|summer|autumn|fall|winter|evening"
+        r"|coming|(?:mon|tues|wednes|thurs|fri|satur|sun)day))"
+        r"|\bthat (?:\w+ )?(?:one|way|idea|world|place|kind|sort|thing|song|movie|film|book|answer)\b"
+        r"|\b(?:to|with|about|for) you\b|\bthe idea\b|\bquestion\b|\bwhat you\b|\bto ask you\b"
     ),
 )
