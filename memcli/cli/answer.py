@@ -17,8 +17,8 @@ _WAITING = "…"
 _THOUGHT_LINES = 4
 # Rows of the screen that a block which may still change leaves free.
 _ROWS_FREE = 2
-# Between two drawings passes so many times what one takes: the model's words come first.
-_REST = 4
+# Between two drawings passes so many times what one takes: the words of the model come first.
+_REST = 1
 
 
 class Answer(Protocol):

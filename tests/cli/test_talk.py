@@ -129,7 +129,7 @@ def test_an_answer_is_shown_as_markdown_and_thoughts_are_gone(
     server: OllamaServer, terminal: Terminal
 ) -> None:
     server.models = [chat_model(thinks=True)]
-    server.says = Script(["Use ", "**Maven**: ", "插件多。"], thinking=["Let me ", "see"], pace_s=0.05)
+    server.says = Script(["Use ", "**Maven**: ", "插件多。"], thinking=["Let me ", "see"], pace_s=0.3)
     terminal.type("What shall I use?" + ENTER)
     terminal.wait_for("Let me see")
     terminal.wait_for("Use Maven: 插件多。")
