@@ -7,6 +7,7 @@ server sends it to when the terminal shows it. Nothing is asserted.
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import sys
@@ -14,7 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.speed import WORDS, write_history
 from tests.ollama_chat import Script
 from tests.ollama_server import OllamaServer, Request, chat_model
 from tests.process import Shared, Terminal
@@ -48,6 +48,27 @@ def measure(terminal: Terminal, watch: Watch, question: str) -> tuple[float, flo
     return (watch.asked_at - entered_at) * 1000, (shown_at - watch.asked_at) * 1000
 
 
+def vocabulary(chance: random.Random, words: int = 5_000) -> list[str]:
+    """Invented words."""
+    syllables = [c + v + e for c in "bdfgklmnprstvz" for v in "aeiou" for e in ("", "n", "r", "s")]
+    return ["".join(chance.choices(syllables, k=chance.choice((2, 2, 3)))) for _ in range(words)]
+
+
+def write_history(path: Path, messages: int, words: list[str], chance: random.Random) -> None:
+    """Messages whose words are as common as those of a language: the nth a share of 1/n."""
+    shares = [1 / rank for rank in range(1, len(words) + 1)]
+    with path.open("w", encoding="utf-8") as stream:
+        for number in range(messages):
+            line = {
+                "id": f"m{number}",
+                "session_id": f"s{number // 40}",
+                "role": "user" if number % 2 == 0 else "assistant",
+                "content": " ".join(chance.choices(words, shares, k=25)),
+                "timestamp": 1_700_000_000 + 60 * number,
+            }
+            stream.write(json.dumps(line) + "\n")
+
+
 def told(name: str, numbers: list[float]) -> str:
     """The middle and the slow end."""
     ordered = sorted(numbers)
@@ -61,7 +82,8 @@ def main(memories: int) -> None:
     with tempfile.TemporaryDirectory() as place, OllamaServer([chat_model()]) as server:
         server.says = watch
         shared = Shared(Path(place), {"OLLAMA_HOST": server.host, "MEMCLI_EMBEDDER": "builtin"})
-        write_history(Path(place, "history.jsonl"), memories)
+        words = vocabulary(chance)
+        write_history(Path(place, "history.jsonl"), memories, words, chance)
         with shared.start("import", "history.jsonl") as filling:
             filling.communicate()
         times: dict[str, list[tuple[float, float]]] = {"on": [], "off": []}
@@ -73,7 +95,8 @@ def main(memories: int) -> None:
                 terminal.type(f"/memory {switch}\r")
                 terminal.wait_for(f"memory is {switch}")
                 terminal.wait_for(READY)
-                question = f"what about the {' and the '.join(chance.choices(WORDS, k=3))} {number}?"
+                about = " and the ".join(chance.choices(words[20:1_000], k=3))
+                question = f"what about the {about} {number}?"
                 times[switch].append(measure(terminal, watch, question))
     for switch, pairs in times.items():
         print(told(f"memory {switch}, from Enter to the request", [pair[0] for pair in pairs]))
