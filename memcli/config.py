@@ -13,6 +13,7 @@ from memcli.atomic import write_atomically, writing_to
 from memcli.errors import UsageError
 from memcli.times import parse_file_time
 from memcli.types import Millis
+from memcli.weights import HALF_LIFE_DAYS, half_lives
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -129,6 +130,11 @@ def _switch(text: str) -> bool:
     return _SWITCH[text.casefold()]
 
 
+def _days_by_kind(text: str) -> str:
+    half_lives(text)
+    return text
+
+
 def _history(text: str) -> str:
     return _matching(r"buffer|window:[1-9][0-9]{0,5}|summary", text)
 
@@ -194,6 +200,14 @@ SETTINGS: tuple[Setting, ...] = (
         _default_data_dir,
         "a directory",
         "where memories are kept; by default the platform's user data directory",
+    ),
+    Setting(
+        "recall.half_life_days",
+        ("MEMCLI_HALF_LIFE_DAYS",),
+        _days_by_kind,
+        ",".join(f"{kind}={days:g}" for kind, days in HALF_LIFE_DAYS.items()),
+        "kinds and days such as episode=90,fact=0; 0 does not age",
+        "after how many days a memory counts half as recent: of two that answer alike the newer is first",
     ),
     Setting(
         "embedder",
@@ -353,6 +367,7 @@ class Settings:
     user: str
     project: str | None
     data_dir: Path
+    recall_half_life_days: str
     embedder: str | None
     ollama_host: str
     now: Millis | None

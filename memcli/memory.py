@@ -61,6 +61,7 @@ from memcli.types import (
     Turn,
     Vector,
 )
+from memcli.weights import HALF_LIFE_DAYS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -99,6 +100,8 @@ class Place:
     ollama_host: str | None = None
     embed_timeout_s: float = 60.0
     lock_timeout_s: float = 60.0
+    half_life_days: Mapping[str, float] = field(default_factory=lambda: HALF_LIFE_DAYS)
+    """How memories of each kind age, for recall."""
     learns: bool = True
     """Whether anything is learned (the setting `memory`)."""
     has_model: bool = False
@@ -302,6 +305,8 @@ class Memory:
             total_rows=found.rows,
             times=found.times,
             tz=local_zone(),
+            now=query.now,
+            half_life_days=self.place.half_life_days,
         )
         if query.filters.current:
             hits = [hit for hit in hits if hit.record.superseded_by is None]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
 
 from memcli import timewords
 from memcli.keywords import Met, meet
-from memcli.passages import is_unspaced, query_terms, terms
+from memcli.passages import query_terms, terms
 from memcli.times import Span
 from memcli.types import Candidate, Hit, Millis, Record
-from memcli.weights import CHARS_OF_IDEOGRAPH, TELLING_CHARS, WEIGHTS, Weights
-from memcli.wording import WANTED, Look, asks_for_assistant, asks_for_before, is_echo, look, wanted
+from memcli.weights import HALF_LIFE_DAYS, TELLING_LETTERS, WEIGHTS, Weights
+from memcli.wording import WANTED, Look, asks_for_assistant, asks_for_before, denials, is_echo, look, wanted
+
+_DAY_MS = 86_400_000
+_LOG_TELLING = math.log1p(TELLING_LETTERS)
 
 
 def rank(
@@ -26,13 +29,17 @@ def rank(
     total_rows: int,
     times: Sequence[Span] = (),
     tz: tzinfo = UTC,
+    now: Millis | None = None,
+    half_life_days: Mapping[str, float] = HALF_LIFE_DAYS,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
     """The memories that answer, best first: at most `k`, one a memory, by its best passage.
 
-    A hit's score is the sum of its `parts`, held within 0–1. A part is made of the STEPS of its name:
-    what each measures, times its weight. One part more, `update`, is what a memory loses when a later
-    one has replaced it, or what lifts a memory to the place of one that it replaced.
+    A hit's score is the sum of its `parts`. A part is made of the STEPS of its name: what each
+    measures, times its weight. Two parts come after them: `update` is what a memory loses when a later
+    one has replaced it, or what lifts a memory to the place of one that it replaced; `repeat` is what
+    puts a memory that says the same as a better one, or that the better one was learned from, behind
+    all others.
 
     A memory that was replaced never stands above the one that replaced it, unless only it fits the time
     that the question names, or the question asks for what was before. Equal scores: newest first, then by id.
@@ -44,12 +51,21 @@ def rank(
         total_rows: how many rows the index holds.
         times: the spans of time that the question names.
         tz: the zone in which memories speak of days.
+        now: the clock, by which memories age; None: none does.
+        half_life_days: after how many days a memory of each kind has half its recency left; 0: it does
+            not age.
         weights: what each step is worth.
     """
     asked, best = _read(question, candidates, total_rows=total_rows, times=times, tz=tz, weights=weights)
+    asked = replace(asked, now=now, half_life_days=half_life_days)
     around = _Around.of(best, weights)
-    hits = [_hit(_Seen.of(each, asked, around), weights) for each in best]
-    return _with_updates(sorted(hits, key=_order), asked, weights)[:k]
+    weighed = [
+        (step.part, step.measure, worth)
+        for step in STEPS
+        if (worth := getattr(weights, step.name)) and step.is_asked(asked)
+    ]
+    hits = sorted((_hit(_Seen.of(each, asked, around), weighed) for each in best), key=_order)
+    return _repeats_last(_with_updates(hits, asked, weights), weights)[:k]
 
 
 # --- what a question sees of a memory -------------------------------------------------------------
@@ -67,6 +83,8 @@ class _Asked:
     tz: tzinfo
     is_of_before: bool
     """It asks for what held before what holds now, without a time."""
+    now: Millis | None = None
+    half_life_days: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +217,7 @@ def _length(seen: _Seen) -> float:
     """How much a turn has room to tell, from 0 to 1; what was noted says it in few words."""
     if not seen.is_turn:
         return 1.0
-    text = seen.own.candidate.passage
-    chars = len(text) * (CHARS_OF_IDEOGRAPH if is_unspaced(text) else 1)
-    return min(1.0, math.log1p(chars) / math.log1p(TELLING_CHARS))
+    return min(1.0, math.log1p(seen.own.look.letters) / _LOG_TELLING)
 
 
 def _time(seen: _Seen) -> bool | None:
@@ -215,8 +231,15 @@ def _time(seen: _Seen) -> bool | None:
     return _is_of(record, times) or any(_overlaps(span, times) for span in spoken)
 
 
-def _shows(kind: str) -> Callable[[_Seen], float]:
-    return lambda seen: kind in seen.asked.wanted and kind in seen.own.look.shows
+def _recency(seen: _Seen) -> float:
+    """What is left of a memory's recency, 1 for a new one; of an unknown age nothing is left."""
+    record, now = seen.own.record, seen.asked.now
+    half_life = seen.asked.half_life_days.get(record.kind, 0.0)
+    if not half_life:
+        return 1.0
+    if now is None or record.created_at is None:
+        return 0.0
+    return float(0.5 ** (max(0, now - record.created_at) / _DAY_MS / half_life))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +249,15 @@ class Step:
     name: str
     part: str
     measure: Callable[[_Seen], float]
+    is_asked: Callable[[_Asked], object] = lambda _: True
+    """Whether the question gives it anything to measure; the rest need not be asked of each memory."""
+
+
+def _step_of(kind: str) -> Step:
+    """For a passage that shows a thing of the kind that is asked for ("when did…": a time)."""
+    return Step(
+        f"shows_{kind}", "form", lambda seen: kind in seen.own.look.shows, lambda asked: kind in asked.wanted
+    )
 
 
 STEPS: tuple[Step, ...] = (
@@ -238,25 +270,35 @@ STEPS: tuple[Step, ...] = (
     Step("session", "context", lambda seen: seen.is_between_people and seen.session),
     Step("assistant", "role", lambda seen: seen.is_assistant and not seen.asked.wants_assistant),
     Step("assistant_asked", "role", lambda seen: seen.is_assistant and seen.asked.wants_assistant),
-    Step("speaker", "role", lambda seen: seen.own.record.name == seen.asked.speaker is not None),
+    Step(
+        "speaker",
+        "role",
+        lambda seen: seen.own.record.name == seen.asked.speaker,
+        lambda asked: asked.speaker is not None,
+    ),
     Step("question", "form", lambda seen: seen.is_turn and seen.own.look.is_question),
     Step("courtesy", "form", lambda seen: seen.is_turn and seen.own.look.is_courtesy),
     Step("personal", "form", lambda seen: not seen.is_turn or seen.own.look.is_personal),
     Step("length", "form", _length),
-    *(Step(f"shows_{kind}", "form", _shows(kind)) for kind in WANTED),
-    Step("time", "time", lambda seen: _time(seen) is True),
-    Step("time_missed", "time", lambda seen: _time(seen) is False),
+    *(_step_of(kind) for kind in WANTED),
+    Step("time", "time", lambda seen: _time(seen) is True, lambda asked: asked.times),
+    Step("time_missed", "time", lambda seen: _time(seen) is False, lambda asked: asked.times),
+    Step("recency", "recency", _recency, lambda asked: asked.now is not None),
     Step("p0", "priority", lambda seen: seen.own.record.priority == "P0"),
     Step("p1", "priority", lambda seen: seen.own.record.priority == "P1"),
 )
 
 
-def _hit(seen: _Seen, weights: Weights) -> Hit:
-    parts: dict[str, float] = {}
-    for step in STEPS:
-        parts[step.part] = parts.get(step.part, 0.0) + getattr(weights, step.name) * step.measure(seen)
+_PARTS = tuple(dict.fromkeys(step.part for step in STEPS))
+
+
+def _hit(seen: _Seen, weighed: Sequence[tuple[str, Callable[[_Seen], float], float]]) -> Hit:
+    parts = dict.fromkeys(_PARTS, 0.0)
+    for part, measure, worth in weighed:
+        if measured := measure(seen):
+            parts[part] += worth * measured
     excerpt = seen.own.candidate.passage if seen.own.candidate.chunks > 1 else None
-    return Hit(seen.own.record, min(max(sum(parts.values()), 0.0), 1.0), parts, excerpt)
+    return Hit(seen.own.record, sum(parts.values()), parts, excerpt)
 
 
 @lru_cache(maxsize=4096)
@@ -279,13 +321,9 @@ def _overlaps(spoken: Span, times: Sequence[Span]) -> bool:
     return any(spoken.start <= span.end and span.start <= spoken.end for span in times)
 
 
-def _total(hit: Hit) -> float:
-    return sum(hit.parts.values())
-
-
 def _order(hit: Hit) -> tuple[float, float, str]:
     at = hit.record.created_at
-    return -_total(hit), math.inf if at is None else -at, hit.record.id
+    return -hit.score, math.inf if at is None else -at, hit.record.id
 
 
 def _closeness(question: str, candidates: Sequence[Candidate]) -> list[float]:
@@ -310,6 +348,8 @@ def _closeness(question: str, candidates: Sequence[Candidate]) -> list[float]:
 def _with_updates(hits: Sequence[Hit], asked: _Asked, weights: Weights) -> list[Hit]:
     """The same hits in order; what was replaced costs something and follows what replaced it."""
     by_id = {hit.record.id: hit for hit in hits}
+    if not any(hit.record.superseded_by in by_id for hit in hits):
+        return list(hits)
     marked = [_outdated(hit, by_id.get(hit.record.superseded_by or ""), asked, weights) for hit in hits]
     return _updates_first(sorted(marked, key=_order), asked)
 
@@ -338,12 +378,62 @@ def _updates_first(hits: Sequence[Hit], asked: _Asked) -> list[Hit]:
             chain[newer] = by_id[newer]
             newer = by_id[newer].record.superseded_by
         for link in reversed(chain.values()):
-            lift = _total(hit) - _total(link)
-            lifted = replace(_moved(link, lift), score=hit.score) if lift > 0 else link
+            lift = hit.score - link.score
+            lifted = _moved(link, lift) if lift > 0 else link
             placed.setdefault(link.record.id, lifted)
     return list(placed.values())
 
 
-def _moved(hit: Hit, by: float) -> Hit:
-    parts = {**hit.parts, "update": hit.parts.get("update", 0.0) + by}
-    return replace(hit, parts=parts, score=min(max(sum(parts.values()), 0.0), 1.0))
+def _moved(hit: Hit, by: float, part: str = "update") -> Hit:
+    parts = {**hit.parts, part: hit.parts.get(part, 0.0) + by}
+    return replace(hit, parts=parts, score=hit.score + by)
+
+
+# --- repeats --------------------------------------------------------------------------------------
+
+
+def _repeats_last(hits: Sequence[Hit], weights: Weights) -> list[Hit]:
+    """The same hits; of several among the first that say the same, all but the best go behind the rest."""
+    kept: list[Hit] = []
+    repeats: list[Hit] = []
+    for hit in hits[: weights.folded_hits]:
+        (repeats if any(_says_the_same(hit, better, weights) for better in kept) else kept).append(hit)
+    if not repeats:
+        return list(hits)
+    rest = [*kept, *hits[weights.folded_hits :]]
+    last = rest[-1].score
+    return [*rest, *(_moved(hit, min(0.0, last - hit.score), "repeat") for hit in repeats)]
+
+
+def _says_the_same(hit: Hit, better: Hit, weights: Weights) -> bool:
+    """Whether one was learned from the other, or both hold nearly the same words, the same numbers and
+    the same denials. What was replaced has its place below what replaced it."""
+    one, other = hit.record, better.record
+    if one.superseded_by is not None or other.superseded_by is not None:
+        return False
+    if one.id in other.derived_from or other.id in one.derived_from:
+        return True
+    said, told = _gist(hit.excerpt or one.text), _gist(better.excerpt or other.text)
+    if said.fixed != told.fixed or _speaker(one) != _speaker(other):
+        return False
+    shared = len(said.words & told.words)
+    return shared > 1 and shared >= weights.same_words * len(said.words | told.words)
+
+
+def _speaker(record: Record) -> str | None:
+    return record.name if record.name is not None or record.role in (None, "user") else record.role
+
+
+@dataclass(frozen=True, slots=True)
+class _Gist:
+    """What a text says: its words, and what of it makes another statement when it differs."""
+
+    words: frozenset[str]
+    fixed: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def _gist(text: str) -> _Gist:
+    words = frozenset(query_terms(text))
+    numbers = {word for word in words if any(map(str.isdigit, word))}
+    return _Gist(words, frozenset(numbers | set(denials(text))))

@@ -66,6 +66,7 @@ def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) 
         return []
     least = max(weights.following, weights.relative_drop * best)
     told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
+    told = (hit for hit in told if "repeat" not in hit.parts)
     return [hit for hit in told if share[hit.record.id] >= least]
 
 

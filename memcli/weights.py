@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 # The figures are points of nDCG@10 on the development halves that tests/benchmarks/retrieval.md tells
 # of: locomo (two people), memorybank en, zh and across languages, touchstone and memora (a person and
 # an assistant).
 
 
-TELLING_CHARS = 300
-CHARS_OF_IDEOGRAPH = 3
+TELLING_LETTERS = 300
+LETTERS_OF_IDEOGRAPH = 3
+"""A turn says more the longer it is, up to so many letters; a Chinese character counts as three."""
+
+HALF_LIFE_DAYS: Mapping[str, float] = MappingProxyType(
+    {
+        "identity": 0.0,
+        "preference": 720.0,
+        "decision": 360.0,
+        "fact": 720.0,
+        "episode": 180.0,
+        "document": 0.0,
+        "summary": 360.0,
+    }
+)
+"""After how many days a memory of each kind has half its recency left; 0: it does not age."""
+
+
+def half_lives(text: str) -> Mapping[str, float]:
+    """HALF_LIFE_DAYS with what a text says of some kinds ("episode=90, fact=0"). Raises ValueError."""
+    told = dict(part.strip().split("=", 1) for part in text.split(","))
+    days = {kind: float(number) for kind, number in told.items()}
+    if not days.keys() <= HALF_LIFE_DAYS.keys() or not all(
+        0 <= number < math.inf for number in days.values()
+    ):
+        raise ValueError(text)
+    return {**HALF_LIFE_DAYS, **days}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +65,7 @@ class Weights:
     shows_name: float = 0.2
     time: float = 0.05
     time_missed: float = -0.25
+    recency: float = 0.02
     p0: float = 0.02
     p1: float = 0.01
 
@@ -49,6 +78,9 @@ class Weights:
 
     outdated: float = -0.1
     """For what a later statement has replaced, wherever the question is not about the time before."""
+
+    folded_hits: int = 40
+    same_words: float = 0.75
 
     full_list: int = 300
     """From about this many on, a keyword list is taken to be cut off (`rank._estimated_frequency`)."""

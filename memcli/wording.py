@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memcli.passages import query_terms
+from memcli.passages import is_unspaced, query_terms
 from memcli.types import Record
+from memcli.weights import LETTERS_OF_IDEOGRAPH
 
 _TOLD = (
     r"(?:told|said|mentioned|recommended|suggested|advised|explained|shared|gave|given|taught|wrote|written)"
@@ -25,6 +26,8 @@ _ASKS_FOR_BEFORE = re.compile(
     r"|\bbefore(?:\s+(?-i:[A-Z])|\s+(?:i|we|that|now)\b|\s*(?:[,.;?？]|$))|以前|之前|原来|原先|曾经|从前|过去|旧(?:的|地址|号码|手机)",
     re.IGNORECASE,
 )
+
+_DENIAL = re.compile(r"\b(?:no|not|never|none|without|stopped|quit)\b|n['’]t\b|[不没无别戒]", re.IGNORECASE)
 
 _CLOSING = "\"'”’」』)）] \n"
 _COURTESY = re.compile(
@@ -89,11 +92,20 @@ class Look:
     is_courtesy: bool
     is_personal: bool
     shows: frozenset[str]
+    letters: int
+    """How long it is; a character of a script without spaces counts as several letters."""
 
 
 def asks_for_assistant(question: str) -> bool:
     """Whether a question is about what the assistant has said ("Which tea did you recommend?")."""
     return _ASKS_FOR_ASSISTANT.search(question) is not None
+
+
+def denials(text: str) -> frozenset[str]:
+    """What a text denies with ("not", "never", "不"): what differs in it is no repeat."""
+    return frozenset(
+        "not" if found[0].endswith(("t", "T")) else found[0].casefold() for found in _DENIAL.finditer(text)
+    )
 
 
 def asks_for_before(question: str) -> bool:
@@ -106,17 +118,24 @@ def wanted(question: str) -> frozenset[str]:
     return frozenset(kind for kind, pattern in WANTED.items() if pattern.search(question))
 
 
+@lru_cache(maxsize=16)
+def _asks_for_the_talk(question: str) -> bool:
+    return _ASKS_FOR_THE_TALK.search(question) is not None
+
+
 def is_echo(question: str, record: Record) -> bool:
     """Whether a memory is a question like this one, or what a model once answered here.
 
     A question that was asked before meets the words of this one better than what answers it, and a
     model that is told its own words believes them whatever the person has said since.
     """
-    if record.kind != "episode" or _ASKS_FOR_THE_TALK.search(question):
+    if record.kind != "episode" or _asks_for_the_talk(question):
         return False
     if record.role == "assistant":
         return record.source == "chat"
-    if record.role != "user" or not _ONLY_ASKS.fullmatch(record.text.strip()):
+    if record.role != "user" or not look(record.text).is_question:
+        return False
+    if not _ONLY_ASKS.fullmatch(record.text.strip()):
         return False
     asked, before = set(query_terms(question)), set(query_terms(record.text))
     return len(before & asked) * 2 >= len(before)
@@ -131,4 +150,5 @@ def look(passage: str) -> Look:
         is_courtesy=_COURTESY.match(passage) is not None,
         is_personal=_FIRST_PERSON.search(passage) is not None,
         shows=frozenset(kind for kind, pattern in _SHOWN.items() if pattern.search(passage)),
+        letters=len(passage) * (LETTERS_OF_IDEOGRAPH if is_unspaced(passage) else 1),
     )

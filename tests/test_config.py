@@ -25,6 +25,7 @@ SAMPLES: Mapping[str, tuple[str, Any, str]] = {
     "user": ("Ölçay-2", "Ölçay-2", "../ana"),
     "project": ("新 项目", "新 项目", "two\nlines"),
     "data_dir": ("/srv/memories", Path("/srv/memories"), "~nobody-of-this-name/x"),
+    "recall.half_life_days": ("episode=30, fact=0", "episode=30, fact=0", "dream=3"),
     "embedder": ("ollama:bge-m3", "ollama:bge-m3", "gpt"),
     "ollama_host": ("box:11434", "box:11434", "two words"),
     "now": ("2026-03-01T09:00:00Z", 1_772_355_600_000, "soon"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from memcli.rank import rank
-from memcli.relevance import relevant
+from memcli.relevance import relevant, scored
 from memcli.types import Candidate
 from tests.test_rank import CANDIDATES, WORDS, ask, candidate, ids
 
@@ -150,3 +150,39 @@ def test_a_chats_questions_and_a_models_own_words_are_told_only_when_they_are_as
     question: str, role: str, text: str, *, is_told: bool
 ) -> None:
     assert told_in_chat(question, role, text) is is_told
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+@given(WORDS.map(" ".join), CANDIDATES)
+def test_scores_lie_in_0_to_1_and_never_rise(question: str, candidates: list[Candidate]) -> None:
+    hits = ask(question, candidates)
+    scores = [hit.score for hit in scored(question, hits)]
+    assert ids(scored(question, hits)) == ids(hits)
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize("spread", [None, (0.70, 0.92), (0.10, 0.85), (0.45, 0.90)])
+def test_half_parts_what_answers_from_what_does_not_for_every_embedder(
+    spread: tuple[float, float] | None,
+) -> None:
+    answer, question = (
+        "The spare key of the shed is under the third beehive.",
+        "Where is the key of the shed?",
+    )
+
+    def best(question: str, closeness: float) -> float:
+        """`closeness` from 0 to 1 on the range of an embedder's cosines."""
+
+        def cosine(share: float) -> float | None:
+            return None if spread is None else spread[0] + share * (spread[1] - spread[0])
+
+        texts = [text for text, _ in EVERYDAY] * 2
+        others = [candidate(text, id=f"{n}", cosine=cosine(0.02 * n)) for n, text in enumerate(texts)]
+        candidates = [*others, candidate(answer, cosine=cosine(closeness))]
+        return scored(question, rank(question, candidates, k=3, total_rows=len(candidates)))[0].score
+
+    assert best(question, 0.8) > 0.5
+    assert best("What is the capital of Mongolia?", 0.15) < 0.5

@@ -80,6 +80,7 @@ class Run:
     def memory(self) -> Memory:
         """The memory that the settings name."""
         from memcli.memory import open_memory
+        from memcli.weights import half_lives
 
         settings = self.settings
         return open_memory(
@@ -91,6 +92,7 @@ class Run:
             ollama_host=settings.ollama_host,
             embed_timeout_s=settings.embed_timeout_s,
             lock_timeout_s=settings.lock_timeout_s,
+            half_life_days=half_lives(settings.recall_half_life_days),
             learns=settings.memory,
             has_model=self.has_student,
         )

@@ -41,7 +41,8 @@ WITHOUT: Mapping[str, Weights] = {
     },
     "time, time_missed": replace(WEIGHTS, time=0.0, time_missed=0.0),
     "length_slope": replace(WEIGHTS, length_slope=0.0),
-    "updates": replace(WEIGHTS, outdated=0.0),
+    "outdated": replace(WEIGHTS, outdated=0.0),
+    "repeats": replace(WEIGHTS, folded_hits=0),
 }
 """Each step of ranking and the weights without it."""
 
@@ -63,23 +64,24 @@ class Outcome:
     is_newest_first: bool | None
 
 
-Ranking = Callable[[str, Found], Sequence[Hit]]
+Ranking = Callable[[Query, Found], Sequence[Hit]]
 
 
 def by_weights(weights: Weights) -> Ranking:
     """What recall does, with these weights."""
 
-    def ranked(question: str, found: Found) -> Sequence[Hit]:
+    def ranked(query: Query, found: Found) -> Sequence[Hit]:
         hits = rank(
-            question,
+            query.text,
             found.candidates,
             k=K,
             total_rows=found.rows,
             times=found.times,
             tz=local_zone(),
+            now=query.now,
             weights=weights,
         )
-        return scored(question, hits, weights=weights)
+        return scored(query.text, hits, weights=weights)
 
     return ranked
 
@@ -87,7 +89,7 @@ def by_weights(weights: Weights) -> Ranking:
 def by_list(score: Callable[[Candidate], float | None]) -> Ranking:
     """One of the store's lists as it is."""
 
-    def ranked(_: str, found: Found) -> Sequence[Hit]:
+    def ranked(_: Query, found: Found) -> Sequence[Hit]:
         best: dict[str, Hit] = {}
         for candidate in found.candidates:
             value = score(candidate)
@@ -145,9 +147,10 @@ def outcomes(
         memory = stored(history, stores / history.stem)
         for each in (each for each in asked if each.conversation == history.stem):
             now = memory.clock() if each.question.at is None else each.question.at
-            found = memory.find(Query(each.question.text, now=now, k=K))
+            query = Query(each.question.text, now=now, k=K)
+            found = memory.find(query)
             for name, ranked in rankings.items():
-                told[name].append(outcome(each, ranked(each.question.text, found)))
+                told[name].append(outcome(each, ranked(query, found)))
         memory.close()
     return told
 
