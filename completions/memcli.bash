@@ -58,9 +58,9 @@ _memcli() {
         "/task/0") _memcli_words "start set get step back show list done" ;;
         "/reembed/0") _memcli_words "builtin" ;;
         "/config/0") _memcli_words "get set unset path" ;;
-        "/config/get/0") _memcli_words "user project data_dir embedder ollama_host now budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
-        "/config/set/0") _memcli_words "user project data_dir embedder ollama_host budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
-        "/config/unset/0") _memcli_words "user project data_dir embedder ollama_host budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
+        "/config/get/0") _memcli_words "user project data_dir recall.half_life_days embedder ollama_host now budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
+        "/config/set/0") _memcli_words "user project data_dir recall.half_life_days embedder ollama_host budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
+        "/config/unset/0") _memcli_words "user project data_dir recall.half_life_days embedder ollama_host budget k embed_timeout_s lock_timeout_s chat.model chat.base_url chat.num_ctx chat.keep_alive chat.timeout_s learn.model memory chat.history chat.thinking chat.ab color" ;;
     esac
 }
 
