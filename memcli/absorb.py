@@ -315,9 +315,10 @@ class _Taking:
         items = read(part.source, options=self.intake.options, format_name=part.form.name)
         for number, told in enumerate(_records(items, self, lambda: self.place(part.source))):
             self.batch.add(told, self.tally)
-            if self.batch.is_full:
+            is_full = self.batch.is_full
+            if is_full:
                 self.batch.store(self.tally)
-            if number % _TOLD_EVERY == 0:
+            if is_full or number % _TOLD_EVERY == 0:
                 self.progress(part.before_bytes + part.source.bytes_read, part.total_bytes)
 
     def report(self, path: str) -> FileReport | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,46 @@ def test_every_record_is_in_exactly_one_count(
         if any(record.text == gone for record in memory.export(Filters())):
             memory.erase(memory.plan_forget(Selection(match=gone)))
     assert report.added == 0
+
+
+# --- while it runs --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long_history(fresh: Shared) -> Shared:
+    """A home with a history that takes a second or so."""
+    said = (
+        {**CHAT[0], "id": f"m{n}", "content": f"{n} {LONG * 2}", "timestamp": 1_770_000_000 + n}
+        for n in range(100)
+    )
+    (fresh.home / "long.jsonl").write_text(lines(said), "utf-8")
+    return fresh
+
+
+def test_on_a_terminal_it_is_told_how_many_bytes_are_read_and_how_long_it_will_take(
+    long_history: Shared,
+) -> None:
+    code, shown = long_history.on_terminal("import", "long.jsonl", "--no-vectors", columns=100)
+    assert code == 0
+    plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
+    size = (long_history.home / "long.jsonl").stat().st_size
+    assert re.search(rf"reading .*\d+% [\d,]+/{size:,} bytes (\d:\d\d:\d\d|-:--:--)", plain)
+
+
+def test_in_a_pipe_nothing_is_told_of_the_way(long_history: Shared) -> None:
+    done = long_history("import", "long.jsonl", "--no-vectors")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(long_history: Shared) -> None:
+    code, shown = long_history.on_terminal(
+        "import", "long.jsonl", "chat.jsonl", "--no-vectors", typed="\x03", after="reading"
+    )
+    assert code == 130
+    assert "stopped; what was read is kept" in shown
+    assert "hint: run the same command again to go on" in shown
+    long_history.json("import", "long.jsonl", "chat.jsonl", "--no-vectors")
+    assert long_history.json("list")["total"] == 103
 
 
 # --- what was forgotten ---------------------------------------------------------------------------

@@ -70,7 +70,9 @@ __all__ = [
 
 # In the order they are tried, by how much they demand of a file: programs by keys that are their own, then
 # what many write (rows with a role and a text), then whatever people write. A format that another one's
-# files would satisfy too stands below it.
+# files would satisfy too stands below it. By line are only those of which a line says all that its records
+# are: an agent's session hangs on its first line and its tree, training data tells a prompt once, and of our
+# own export a memory may replace one of an earlier line.
 FORMATS = (
     Format("memcli", memcli.sniff, memcli.read),
     Format("chatgpt", chatgpt.sniff, chatgpt.read),
