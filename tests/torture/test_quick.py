@@ -1,0 +1,19 @@
+"""The torture for a few seconds each; each module of this directory runs for as long as one likes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.torture import crash, many
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def test_what_was_acknowledged_survives_every_kill_and_nothing_is_there_twice(tmp_path: Path) -> None:
+    assert crash.torture(tmp_path, rounds=12, seed=1, messages=60).wrong == []
+
+
+def test_eight_processes_at_once_lose_and_double_nothing_and_wait_in_no_silence(tmp_path: Path) -> None:
+    assert many.torture(tmp_path, seconds=5, seed=1, messages=200).wrong == []
