@@ -32,6 +32,7 @@ _CODE = re.compile(r"^[ ]{0,3}(```|~~~).*?(?:^[ ]{0,3}\1|\Z)|`[^`\n]*`", re.DOTA
 _H1 = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
 # As Obsidian has it: after a blank or an opening bracket, with something besides digits.
 _TAG = re.compile(r"(?<![^\s(\[,;])#(?=[\w/-]*[^\W\d])([\w/-]+)")
+_OPEN_PLACE = re.compile(r"\{\{.*\}\}|<%.*%>")
 _PAIR = re.compile(r"([\w-]+):\s*(.*)")
 _ENTRY = re.compile(r"\s*-\s+(.*)")
 
@@ -79,7 +80,13 @@ def parse_front(text: str) -> tuple[Front, bool]:
         return _parse_leniently(text), False
     if not isinstance(front, dict):
         return {}, front in (None, "")
-    return {str(key).lower(): _flat(value) for key, value in front.items() if _flat(value)}, True
+    flat = {str(key).lower(): _flat(value) for key, value in front.items()}
+    return {key: value for key, value in flat.items() if _is_said(value)}, True
+
+
+def _is_said(value: str | list[str]) -> bool:
+    """Whether it is a value, not a place that a template left open (`{{title}}`)."""
+    return bool(value) and not (isinstance(value, str) and _OPEN_PLACE.fullmatch(value))
 
 
 def front_time(
@@ -108,7 +115,7 @@ def _parse_leniently(text: str) -> Front:
             front[pair[1].lower()] = _unquoted(pair[2]) or items
         elif entry:
             items.append(_unquoted(entry[1]))
-    return {key: value for key, value in front.items() if value}
+    return {key: value for key, value in front.items() if _is_said(value)}
 
 
 def _unquoted(value: str) -> str:

@@ -30,6 +30,9 @@ _BLANK = " \t\r\n\ufeff"
 _LINE_ENDS = ("\n", "\r\n", "")
 _BEFORE = "\0\x1e"  # what a crash left of a file, and how RFC 7464 begins a record
 
+_FIRST_KEY = re.compile(r'\{\s*"[^"\\]{1,64}"\s*:')
+_RESTARTS = 8  # a line that is one nest of like objects would be tried from each of them
+
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
 _TO_MARK = re.compile(rf'(?:[^"\[\]{{}},]++|{_STRING})*+([\[\]{{}},])', re.DOTALL)
@@ -141,12 +144,34 @@ def _odd_line(number: int, text: str, *, is_last: bool) -> Iterator[Numbered | B
 
 
 def parse_line(text: str) -> tuple[list[Any], str]:
-    """The JSON values of a line, and why what follows them cannot be read ("" when nothing follows).
+    """The JSON values of a line, and why something in it cannot be read ("" when all was).
 
-    Objects glued together (`}{`, or as in an array by a comma) are several values. Nothing is repaired.
+    Objects glued together (`}{`, or as in an array by a comma) are several values. Nothing is repaired; but
+    where a writer died in a record and has written it anew, what it wrote anew is read.
     """
+    values, why, at = _values_from(text, 0)
+    written_anew = _written_anew(text, at) if why else []
+    return [*values, *written_anew], why
+
+
+def _written_anew(text: str, torn_at: int) -> list[Any]:
+    """The objects after one that is torn: they begin as that does, and go on to the end of the line."""
+    begin = _FIRST_KEY.match(text, torn_at)
+    at = torn_at
+    for _ in range(_RESTARTS if begin else 0):
+        at = text.find(begin[0] if begin else "", at + 1)
+        if at < 0:
+            break
+        values, why, _ = _values_from(text, at)
+        if values and not why:
+            return values
+    return []
+
+
+def _values_from(text: str, start: int) -> tuple[list[Any], str, int]:
+    """The values from there on, why what follows them cannot be read, and where that begins."""
     values: list[Any] = []
-    at = _skip_blank(text, 0)
+    at = _skip_blank(text, start)
     try:
         while at < len(text):
             if values and not (isinstance(values[-1], dict) and text[at] == "{"):
@@ -157,14 +182,14 @@ def parse_line(text: str) -> tuple[list[Any], str]:
             if isinstance(value, dict) and text[at : at + 1] == ",":
                 at = _skip_blank(text, at + 1)
     except RecursionError:
-        return values, "nested too deeply"
+        return values, "nested too deeply", len(text)
     except json.JSONDecodeError as error:
         whole = [value for value in values if isinstance(value, dict)]
         where = f"column {error.colno}" if error.lineno == 1 else f"character {error.pos + 1} of the record"
-        return whole, f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at {where}"
+        return whole, f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at {where}", at
     except ValueError:  # what int() says of more digits than sys.get_int_max_str_digits()
-        return values, "a number has too many digits"
-    return values, ""
+        return values, "a number has too many digits", len(text)
+    return values, "", len(text)
 
 
 def _skip_blank(text: str, at: int) -> int:

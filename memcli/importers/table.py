@@ -37,6 +37,7 @@ NAME = "csv"
 Row: TypeAlias = dict[str, str]
 """The cells that are not empty, by their column."""
 
+_MIN_EVEN = 2 / 3
 _DELIMITERS = ",;\t"
 _AUTHOR_COLUMNS = {*ROLE_KEYS} - {"type"}
 _TEXT_COLUMNS = {*TEXT_KEYS}
@@ -46,14 +47,16 @@ _COLUMN_OF = {column.lower(): column for column in _COLUMNS}
 
 
 def sniff(head: Head) -> bool:
-    """Rows of equal length below a header in which a column has a usual name."""
+    """Rows as long as a header in which a column has a usual name."""
     if head.kind != "text":
         return False
     rows = [row for _, row in _numbered(io.StringIO(head.text), _delimiter(head.text))]
     if len(rows) > 2:
         rows.pop()  # the head may have cut it off
     header = [_column(cell) for cell in rows[0]] if rows else []
-    is_even = len(rows) > 1 and {len(row) for row in rows if isinstance(row, list)} == {len(header)}
+    lengths = [len(row) for row in rows[1:] if isinstance(row, list)]
+    # A damaged row does not make a text of a table.
+    is_even = bool(lengths) and lengths.count(len(header)) >= _MIN_EVEN * len(lengths)
     return is_even and len(header) > 1 and "" not in header and not _COLUMNS.isdisjoint(header)
 
 

@@ -93,7 +93,7 @@ def test_body_is_what_follows_the_front_matter(text: str, body: str) -> None:
     [
         "title: a: b",
         "title: a\n\ttab: x",
-        "title: {{date}}",
+        "title: a {{date}}: x",
         "title: a\n- b",
         "title: a\nx: [",
         "title: a\nx: " + "[" * 1500,
@@ -105,6 +105,12 @@ def test_invalid_front_matter_is_read_line_by_line_with_a_notice(front: str) -> 
     assert isinstance(note, Document)
     assert note.text == "body"
     assert note.title == front.split("\n")[0].removeprefix("title: ")
+
+
+@pytest.mark.parametrize("front", ["title: {{title}}\ntags: tea", 'title: "{{title}}"\ntags: tea'])
+def test_place_that_a_template_left_open_says_nothing(front: str) -> None:
+    note = note_of(f"---\n{front}\n---\n# Oolong\nbody")
+    assert (note.title, note.topics) == ("Oolong", ("tea",))
 
 
 def test_aliases_that_multiply_do_no_harm() -> None:

@@ -48,6 +48,24 @@ def test_damaged_line_is_reported_and_the_next_one_is_read(line: str, why: str) 
     assert why in bad[-1].why
 
 
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ('{"a":1,"b":{"c{"a":1,"b":2}', [{"a": 1, "b": 2}]),
+        ('{"a":1}{"a":2,"b":"{"a":2,"b":3}{"a":4}', [{"a": 1}, {"a": 2, "b": 3}, {"a": 4}]),
+        ('{"a": "x{"a": "x{"a": "xyz"}', [{"a": "xyz"}]),
+        ('{"a":[{"a":1},{"a":2}], "b":tru}', []),
+        ('{"a":1,"b":{"c":1}, "d{"e":1}', []),
+        ('{"a":' * 5_000 + '"', []),
+    ],
+    ids=["torn", "glued and torn", "twice torn", "inner objects", "another object", "a nest"],
+)
+def test_record_that_was_written_anew_after_it_was_torn_is_read(line: str, values: list[object]) -> None:
+    found = read_all(f"{line}\n")
+    assert [item[1] for item in found if isinstance(item, tuple)] == values
+    assert [item.number for item in found if isinstance(item, BadLine)] == [1]
+
+
 def test_nesting_that_is_not_too_deep_is_read() -> None:
     assert read_all(nested(MAX_DEPTH) + "\n") == [(1, json.loads(nested(MAX_DEPTH)))]
 

@@ -29,6 +29,12 @@ def test_what_is_written_as_a_table_is_read_from_it(delimiter: str, texts: list[
     assert texts_in(items_of(table(rows, delimiter=delimiter), format_name="csv")) == texts
 
 
+def test_row_with_a_cell_too_many_does_not_make_a_text_of_a_table() -> None:
+    items = items_of("title,body\nA,b\nB,c,d\nC,x\nD,y\n", name="x.csv")
+    assert [item.number for item in items if isinstance(item, BadLine)] == [3]
+    assert [item.title for item in items if isinstance(item, Document)] == ["A", "C", "D"]
+
+
 def test_large_field_is_read() -> None:
     text = "x" * 300_000
     assert texts_in(items_of(table([["role", "content"], ["user", text]]))) == [text]
