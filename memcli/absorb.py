@@ -580,8 +580,8 @@ def _marks(told: _Told, origin: Origin) -> list[str]:
     if told.record.id:
         return [told.record.id]
     marks = [mark for mark in (origin.place, origin.echo) if mark]
-    id_ = told.record.source_id if told.has_session else None
-    # Where a program tells messages apart by ids, the same words at the same time are one only under one id.
+    id_ = told.record.source_id
+    # Where a source tells messages apart by ids, the same words at the same time are one only under one id.
     if origin.said and (id_ is None or retold.is_unique(id_)):
         marks.append(f"{origin.said}{id_ or ''}")
     return marks

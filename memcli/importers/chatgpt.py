@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,6 +27,8 @@ _LACK_OF_TYPE = {
     "reasoning_recap": "thinking",
     "system_error": "error",
 }
+# Where the page shows links to what was found: `\ue200cite\ue202turn0search1\ue201`.
+_CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
 _TEXT_KEYS = ("text", "result", "content", "summary")
 
 
@@ -180,7 +183,8 @@ def _content(raw: Mapping[str, Any]) -> Content:
         name for name in names.values() if name
     ]
     lack = "media" if attachments else "empty"
-    return Content("\n".join(text for text in texts if text), tuple(dict.fromkeys(attachments)), lack)
+    told = _CITED.sub("", "\n".join(text for text in texts if text))
+    return Content(told, tuple(dict.fromkeys(attachments)), lack)
 
 
 def _parts(content: object) -> list[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memcli.importers.encoding import encoding_of, is_binary
-from memcli.importers.records import first_values
+from memcli.importers.records import first_values, parse_line
 from memcli.importers.source import Source
 
 _JSON_START = re.compile(r"\s*(\{\s*[\"']|\[\s*\{)")
@@ -36,9 +36,17 @@ def head_of(source: Source, *, encoding: str | None) -> Head:
     binary = is_binary(sample) and encoding is None
     text = sample.decode("utf-8", "replace") if binary else _decoded(sample, encoding, source.path)
     objects = tuple(value for value in first_values(text) if isinstance(value, dict) and value)
-    if _JSON_START.match(text) or (objects and 2 * len(objects) >= _count_lines(text)):
+    if _is_json(text) or (objects and 2 * len(objects) >= _count_lines(text)):
         return Head(text, "json", objects)
     return Head(text, "binary" if binary else "text")
+
+
+def _is_json(text: str) -> bool:
+    """Whether the text begins like an object or a list of them, or is a list of whatever."""
+    if _JSON_START.match(text):
+        return True
+    values, why = parse_line(text) if text.lstrip().startswith("[") else ([], "")
+    return bool(values) and not why
 
 
 def _tables(source: Source) -> dict[str, frozenset[str]]:

@@ -62,7 +62,7 @@ def is_message(record: Mapping[str, Any]) -> bool:
 def message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
     """The message of a record, or why it holds none: "empty", "media", "thinking", "tool-only"."""
     content = _content_of(record)
-    role, name = _author_of(record)
+    role, name = _author_of(record, options)
     text = content.text
     if not text or text.isspace():
         tools = tool_text(record)
@@ -127,8 +127,10 @@ def _content_of(record: Mapping[str, Any]) -> Content:
     return content
 
 
-def _author_of(record: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The role and the name. A word that is no role is a name, and who has a name is taken for a person."""
+def _author_of(record: Mapping[str, Any], options: ReadOptions) -> tuple[str, str | None]:
+    """The role and the name. A word that is no role is a name, and who has a name is taken for a person: for
+    the person whose memory this is, unless they have said that they are another.
+    """
     role = None
     name = text_at(record, ("name",))
     for key in ROLE_KEYS:
@@ -142,6 +144,8 @@ def _author_of(record: Mapping[str, Any]) -> tuple[str, str | None]:
         role = role or known
         if known is None and key != "type":
             name = name or word.strip()
+    if role is None and name and options.me:
+        return "user" if name.casefold() == options.me.strip().casefold() else "assistant", name
     return role or _flagged_role(record), name
 
 

@@ -118,7 +118,9 @@ def _of_archive(source: Source, encoding: str | None, format_name: str | None) -
 def _form_of(member: Source, encoding: str | None, asked: Format | None) -> Format | None:
     """The format of a member, None for what is passed over. Raises UsageError for what cannot be read."""
     member.head()
-    if _is_side_file(member, encoding) or (member.kind == "text" and is_binary(member.head())):
+    if _is_side_file(member, encoding):
+        return None
+    if member.kind == "text" and is_binary(member.head()) and head_of(member, encoding=None).kind == "binary":
         return None
     if asked:
         return asked if asked.sniff(head_of(member, encoding=encoding)) else None

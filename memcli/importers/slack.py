@@ -34,7 +34,8 @@ _SPOKEN = {
     "slackbot_response",
     "thread_broadcast",
 }
-_LISTS = ("users.json", "channels.json", "groups.json", "mpims.json")
+_LISTS = ("users.json", "channels.json", "groups.json", "mpims.json", "dms.json")
+_ID = re.compile(r"[CDG][A-Z0-9]{7,}", re.ASCII)
 _MARKUP = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _NAME_KEYS = ("display_name", "real_name", "real_name_normalized", "name")
 
@@ -189,9 +190,16 @@ def _listed(lists: tuple[_List, ...]) -> _Workspace:
         profile = row.get("profile")
         names = channels if profile is None else users
         name = text_at(profile if isinstance(profile, dict) else row, _NAME_KEYS) or text_at(row, _NAME_KEYS)
+        name = name or _names_of(row.get("members"), users)
         if isinstance(row.get("id"), str) and name:
             names[row["id"]] = name
     return _Workspace(users, channels)
+
+
+def _names_of(members: object, users: Mapping[str, str]) -> str | None:
+    """What a conversation of two is called: after them."""
+    ids = [id_ for id_ in members if isinstance(id_, str)] if isinstance(members, list) else []
+    return ", ".join(users.get(id_, id_) for id_ in ids) or None
 
 
 def _rows_of(source: Source) -> Iterator[Mapping[str, Any]]:
@@ -211,5 +219,7 @@ def _channel_of(source: Source, workspace: _Workspace) -> tuple[str | None, str 
     if not _DAY.fullmatch(place.name):
         return None, None
     folder = PurePosixPath(source.name).parent.name or place.parent.name
+    if folder in workspace.channel_names or _ID.fullmatch(folder):  # a conversation of two has no other name
+        return folder, workspace.channel_names.get(folder, folder)
     ids = {name: id_ for id_, name in workspace.channel_names.items()}
     return ids.get(folder, str(place.parent)), folder

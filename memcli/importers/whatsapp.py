@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memcli.errors import UsageError
@@ -206,9 +207,18 @@ def _messages(
         if line.strip():
             yield BadLine(number, "it stands before the first message")
     ends = [stamp.start() for stamp in stamps[1:]] + [len(text)]
+    minute, said = "", Counter[str]()
     for stamp, end in zip(stamps, ends, strict=True):
+        if stamp[0] != minute:
+            minute, said = stamp[0], Counter()
         message = _message_of(stamp, text[stamp.end() : end].rstrip("\n"), order, options)
-        yield message if isinstance(message, Skip) else (None, message)
+        if isinstance(message, Skip):
+            yield message
+            continue
+        # Many phones tell no seconds: the same words in one minute are said twice; copies of it all are not.
+        mark = message.id or ""
+        said[mark] += 1
+        yield None, replace(message, id=f"{mark}-{said[mark]}") if said[mark] > 1 else message
 
 
 def _message_of(stamp: re.Match[str], body: str, order: _Order, options: ReadOptions) -> Message | Skip:

@@ -74,6 +74,16 @@ def test_members_without_ids_are_conversations_of_their_own(memory: Memory, tmp_
     assert absorb(memory, tmp_path / "export.zip", {"a.jsonl": line, "b.jsonl": line}).conversations == 2
 
 
+def test_member_with_nuls_in_it_is_read(memory: Memory, tmp_path: Path) -> None:
+    padded = (
+        b'{"role": "user", "content": "before"}\n' + bytes(64) + b'{"role": "user", "content": "after"}\n'
+    )
+    path = tmp_path / "padded.zip"
+    path.write_bytes(zip_of({"chat.jsonl": padded, "picture.dat": b"GIF\0\1\2"}))
+    (report,) = memory.absorb([str(path)], intake=Intake()).files
+    assert (report.added, report.error) == (2, None)
+
+
 def test_member_that_is_damaged_is_told_and_the_others_are_read(memory: Memory, tmp_path: Path) -> None:
     texts = {"a": "one", "b": "x" * 300_000, "c": "three"}
     files = {f"{id_}.json": shard(chat(id_, text)) for id_, text in texts.items()}

@@ -148,3 +148,9 @@ def test_long_conversation_comes_in_pieces_of_one_id() -> None:
     pieces = [item for item in read([{"mapping": nodes, "id": "c"}]) if isinstance(item, Conversation)]
     assert [len(piece.messages) for piece in pieces] == [500, 500, 200]
     assert {piece.id for piece in pieces} == {"c"}
+
+
+def test_marks_of_what_was_cited_are_no_words() -> None:
+    answer = "Fresh \ue200cite\ue202turn0search1\ue201every day."
+    node = {"message": {"author": {"role": "assistant"}, "content": {"parts": [answer]}}}
+    assert [message.text for message in messages_in(read([{"mapping": {"n": node}}]))] == ["Fresh every day."]

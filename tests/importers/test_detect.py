@@ -77,6 +77,12 @@ def test_json_of_no_known_shape_is_refused_with_its_keys(
         name_of(data)
 
 
+@pytest.mark.parametrize("data", ['["tea", "rain"]', "[1, 2]\n", '[["tea"], ["rain"]]'])
+def test_list_of_whatever_is_not_taken_for_text(data: str) -> None:
+    with pytest.raises(UsageError, match="is JSON of no known shape"):
+        name_of(data)
+
+
 @pytest.mark.parametrize("data", ["{'role': 'user'}\n", '{"role": oops}\n', '[{"a"'])
 def test_json_of_which_nothing_can_be_read_is_not_taken_for_text(data: str) -> None:
     with pytest.raises(UsageError, match="no record of it can be read"):

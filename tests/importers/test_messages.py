@@ -98,3 +98,9 @@ def test_same_id_in_another_session_is_no_repeat() -> None:
 def test_a_repeat_is_found_however_far_it_stands_from_the_first() -> None:
     said = [("s", Message("user", f"{n}", id=f"{n}")) for n in range(20_000)]
     assert list(messages.without_repeats([*said, said[0]])) == [*said, Skip("duplicate")]
+
+
+@pytest.mark.parametrize(("me", "roles"), [(None, ["user", "user"]), ("ana", ["user", "assistant"])])
+def test_who_the_person_is_tells_whose_words_are_not_theirs(me: str | None, roles: list[str]) -> None:
+    items = items_of('{"author": "Ana", "text": "hi"}\n{"author": "Bo", "text": "yo"}\n', me=me)
+    assert [message.role for message in messages_in(items)] == roles

@@ -296,6 +296,18 @@ def test_days_of_a_slack_channel_are_one_conversation(workspace: Path) -> None:
     assert [(day.id, day.title) for day in days if isinstance(day, Conversation)] == [("C7", "general")] * 2
 
 
+@pytest.mark.parametrize(("listed", "title"), [(True, "Ana Kim, bo!"), (False, "D07ABCDEF")])
+def test_slack_talk_of_two_is_called_after_them(workspace: Path, listed: bool, title: str) -> None:
+    if listed:
+        dms = [{"id": "D07ABCDEF", "created": 1, "members": ["Ana", "Bo"]}]
+        (workspace / "dms.json").write_text(json.dumps(dms))
+    (workspace / "D07ABCDEF").mkdir()
+    (workspace / "D07ABCDEF" / "2026-03-01.json").write_text(json.dumps([slack(0, "Ana", "hi")]))
+    (conversation,) = items_below(workspace, "D07ABCDEF/2026-03-01.json", me="Ana")
+    assert isinstance(conversation, Conversation)
+    assert (conversation.id, conversation.title) == ("D07ABCDEF", title)
+
+
 def test_slack_lists_that_cannot_be_read_cost_only_the_names(workspace: Path) -> None:
     (workspace / "users.json").write_bytes(b"\x00\xff broken")
     conversation, *_ = items_below(workspace, "general/2026-03-01.json", me="Ana")

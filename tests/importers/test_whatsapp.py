@@ -178,3 +178,10 @@ def test_damaged_chat_is_read_or_refused_with_a_reason(data: st.DataObject) -> N
             items_of(bytes(spoilt[: data.draw(st.integers(1, len(spoilt)))]), format_name="whatsapp")
         )
         assert len(found) <= 4
+
+
+def test_same_words_twice_in_a_minute_are_said_twice_and_a_copy_of_the_chat_says_nothing_new() -> None:
+    said = ["13.03.26, 21:01 - Ana: ok", "13.03.26, 21:01 - Ana: ok", "13.03.26, 21:02 - Bo: fine"]
+    chat = "".join(f"{line}\n" for line in said)
+    assert texts_in(items_of(chat)) == ["ok", "ok", "fine"]
+    assert texts_in(items_of(chat + chat)) == ["ok", "ok", "fine"]
