@@ -8,11 +8,13 @@ a process that dies loses nothing and stores nothing twice. No lock is held whil
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from memcli import lifecycle, renewal
@@ -23,7 +25,7 @@ from memcli.extract.rules import by_rules
 from memcli.passages import folded
 from memcli.redact import scrub_record
 from memcli.sessions import SOURCE, is_said
-from memcli.store import queue
+from memcli.store import journal, queue
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.store.where import one_of
@@ -52,8 +54,21 @@ _EARLIER_TURNS = 30
 Found: TypeAlias = Sequence[tuple[Record, Extracted]]
 """Facts, each with the turn that it was said in."""
 
-Keep: TypeAlias = Callable[[LanceStore, Side, Sequence[Change]], None]
-"""Carries out a plan and keeps it for undo."""
+
+class Keep(Protocol):
+    """Carries out a plan, with what a command does beside the memories, and keeps it for undo."""
+
+    def __call__(
+        self,
+        store: LanceStore,
+        side: Side,
+        changes: Sequence[Change],
+        *,
+        command: str,
+        beside: journal.Beside = journal.nothing,
+    ) -> None:
+        """Do it."""
+        ...
 
 
 class Stores(Protocol):
@@ -226,7 +241,7 @@ class Learner:
             if unclear := _contrary(new, known, plan):
                 asked_about = [each for each, _ in unclear]
                 plan = self._renewed([each for each in new if each not in asked_about], store, side)
-            self._keep(store, side, plan)
+            self._keep(store, side, plan, command="learn")
             proposed = tuple(each.proposal(older, at=self.now) for each, older in unclear)
             with side.change() as db:
                 for proposal in proposed:
@@ -237,10 +252,18 @@ class Learner:
         """The plan that adds these, and puts them in the place of what they clearly replace."""
         return renewal.renewed([each.change for each in new], store, side, now=self.now)
 
-    def _keep(self, store: LanceStore, side: Side, plan: Sequence[Change]) -> None:
+    def _keep(
+        self,
+        store: LanceStore,
+        side: Side,
+        plan: Sequence[Change],
+        *,
+        command: str,
+        beside: journal.Beside = journal.nothing,
+    ) -> None:
         added = [change.record for change in plan if change.action == "add"]
         side.note_seen((), telling=renewal.telling_ids(added))
-        self.keep(store, side, plan)
+        self.keep(store, side, plan, command=command, beside=beside)
 
     def _embedded(self, learned: Learned) -> Learned:
         if learned.added:
@@ -267,19 +290,20 @@ class Learner:
             older = store.get([proposal.conflicts_with] if proposal.conflicts_with else [], now=self.now)
             is_known = bool(store.known([candidate.origin]))
             plan = _plan_accepted(candidate, older, is_known=is_known, now=self.now)
-            self._keep(store, side, plan)
-            with side.change() as db:
-                queue.settle(db, proposal.id)
+            settle = partial(journal.settle, proposal_id=proposal.id)
+            self._keep(store, side, plan, command="review", beside=settle)
         return self._embedded(_learned(plan))
 
     def reject(self, proposal: Proposal, *, never: bool) -> None:
         """Let go of a proposal; with `never` nothing that says the same is learned or asked again."""
         with self.stores.write_side() as side:
-            mark = _never_mark(proposal.extracted.text, side.state().key)
-            with side.change() as db:
-                queue.settle(db, proposal.id)
-                if never:
-                    queue.refuse(db, mark, at=self.now)
+            mark = _never_mark(proposal.extracted.text, side.state().key) if never else None
+
+            def answer(db: sqlite3.Connection) -> Sequence[journal.Step]:
+                refused = journal.refuse(db, mark, at=self.now) if mark else []
+                return [*journal.settle(db, proposal.id), *refused]
+
+            side.note_steps("review", (), at=self.now, beside=answer)
 
 
 def _joined(one: Learned, other: Learned) -> Learned:

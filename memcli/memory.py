@@ -19,6 +19,7 @@ from memcli import (
     sessions,
     stats,
     timewords,
+    undo,
     vectors,
 )
 from memcli.about import Subject, subject_of
@@ -27,7 +28,7 @@ from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
-from memcli.store import events, queue, talks
+from memcli.store import events, journal, queue, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Side
@@ -59,6 +60,8 @@ from memcli.types import (
     Session,
     Shown,
     Turn,
+    Undoable,
+    Undone,
     Vector,
 )
 from memcli.weights import HALF_LIFE_DAYS
@@ -191,6 +194,8 @@ class Memory:
     _embedder: Picked | None = field(default=None, init=False)
     _side: tuple[int, Side] | None = field(default=None, init=False)
     _later: list[Callable[[], object]] = field(default_factory=list, init=False)
+    _command: list[int] | None = field(default=None, init=False)
+    _last_entry: int | None = field(default=None, init=False)
 
     # --- remember ---------------------------------------------------------------------------------
 
@@ -228,10 +233,8 @@ class Memory:
             plan = _plan_remember(asked, store, now=now)
             changes = renewal.renewed(plan, store, side, now=now)
             side.note_seen((), telling=renewal.telling_ids([change.record for change in plan]))
-            buried = _hashes(changes)
-            if side.buried(buried):
-                side.lift_tombstones(buried)
-            self._apply(store, side, changes, command="remember")
+            lift = partial(journal.lift, origins=_hashes(changes))
+            self._apply(store, side, changes, command="remember", beside=lift)
         added = [change.record.id for change in changes if change.action == "add"]
         pending = self._embed_now(added) if added else 0
         return _remembered(changes, redacted, pending=pending)
@@ -395,19 +398,20 @@ class Memory:
         reports: list[FileReport] = []
         planned: dict[str, str] = {}
         plan: list[Change] = []
-        for source in sources(paths):
-            if isinstance(source, Unreadable):
-                reports.append(unread(source))
-                continue
-            if source.key and self.place.holds(Path(source.key)):
-                continue
-            with source:
-                report = self._absorb_one(source, intake, planned, plan, progress)
-            reports += [report] if report else []
-        if any(report.added for report in reports) and not intake.dry_run:
-            self._renew(until=time.monotonic() + max(_AFTER_ANSWER_S, (time.perf_counter() - began) / 4))
-            if sum(report.added for report in reports) >= _MANY_ADDED:
-                self._later.append(self._compact)
+        with self.one_command():
+            for source in sources(paths):
+                if isinstance(source, Unreadable):
+                    reports.append(unread(source))
+                    continue
+                if source.key and self.place.holds(Path(source.key)):
+                    continue
+                with source:
+                    report = self._absorb_one(source, intake, planned, plan, progress)
+                reports += [report] if report else []
+            if any(report.added for report in reports) and not intake.dry_run:
+                self._renew(until=time.monotonic() + max(_AFTER_ANSWER_S, (time.perf_counter() - began) / 4))
+        if sum(report.added for report in reports) >= _MANY_ADDED and not intake.dry_run:
+            self._later.append(self._compact)
         took_ms = round((time.perf_counter() - began) * 1000)
         return Imported(files=tuple(reports), took_ms=took_ms, plan=tuple(plan))
 
@@ -472,12 +476,12 @@ class Memory:
         with self.write() as (store, side):
 
             def keep(changes: Sequence[Change]) -> None:
-                if intake.restore and changes:
-                    side.lift_tombstones(_hashes(changes))
+                lifted = _hashes(changes) if intake.restore else ()
                 renewal.note_added(side, changes)
                 if intake.learns:
                     self._queue(side, [change.record for change in changes if change.action == "add"])
-                self._apply(store, side, changes, command="import")
+                lift = partial(journal.lift, origins=lifted)
+                self._apply(store, side, changes, command="import", beside=lift)
 
             yield absorb.Shelf(store, self.clock(), {}, keep)
 
@@ -669,6 +673,29 @@ class Memory:
             self._apply(store, side, changes, command="retire")
         return [change.record for change in changes]
 
+    # --- undo -------------------------------------------------------------------------------------
+
+    def undoable(self) -> Sequence[Undoable]:
+        """The commands that can be taken back, the last one first."""
+        return undo.entries(self.read_side())
+
+    def undo(self, count: int = 1, *, dry_run: bool = False) -> Undone:
+        """Take back the last commands: what they changed is as it was, what they added is gone from disk.
+
+        Raises NothingMatchedError, UsageError.
+        """
+        now = self.clock()
+        if dry_run:
+            return undo.plan(self.read(), self.read_side(), count=count, now=now)
+        with self.write() as (store, side):
+            done = undo.plan(store, side, count=count, now=now)
+            side.begin_undo([number for command in done.commands for number in command.numbers])
+            store.refresh()
+            undo.finish(store, side, now=now)
+        self._last_entry = None
+        self._embed_now([change.record.id for change in done.restored])
+        return done
+
     # --- sessions ---------------------------------------------------------------------------------
 
     def begin_session(self, *, project: str | None = None, model: str | None = None) -> Session:
@@ -762,9 +789,10 @@ class Memory:
         """
         if not self._can_learn(model):
             return Learned()
-        return self._learner.drain(
-            model, until=time.monotonic() + _AFTER_ANSWER_S if until is None else until
-        )
+        with self.one_command():
+            return self._learner.drain(
+                model, until=time.monotonic() + _AFTER_ANSWER_S if until is None else until
+            )
 
     def extract(self, record: Record, pick: Callable[[], ChatModel | None]) -> Learned:
         """Learn from one memory at once, by rules and by the model that `pick` opens."""
@@ -801,7 +829,7 @@ class Memory:
         return Learner(
             self,
             now=self.clock(),
-            keep=partial(self._apply, command="learn"),
+            keep=self._apply,
             embed=self._embed_now,
             notice=self.notice,
             waits=self.place.has_model,
@@ -845,9 +873,10 @@ class Memory:
             if not value.strip():
                 raise UsageError(f"the value of {key!r} is empty", "leave it out of --keep")
         kept: list[Record] = []
-        for key, value in values.items():
-            done = self.remember(Draft(value, source=f"task:{name}", source_id=key, project=project))
-            kept += [change.record for change in done.plan if change.action != "supersede"]
+        with self.one_command():
+            for key, value in values.items():
+                done = self.remember(Draft(value, source=f"task:{name}", source_id=key, project=project))
+                kept += [change.record for change in done.plan if change.action != "supersede"]
         self.tasks.drop(name)
         return kept
 
@@ -964,7 +993,7 @@ class Memory:
 
     def _renew(self, *, until: float) -> None:
         """Let what was added take the place of what it outdates; what is left is looked at later."""
-        renewal.catch_up(self, partial(self._apply, command="update"), now=self.clock(), until=until)
+        renewal.catch_up(self, partial(self._apply, command=journal.FOLLOWING), now=self.clock(), until=until)
 
     def _renew_some(self) -> None:
         """A little of what an import that was stopped has left."""
@@ -978,11 +1007,12 @@ class Memory:
         Nothing here may fail a command that has answered.
         """
         later, self._later = self._later, []
-        for work in later:
-            try:
-                work()
-            except MemcliError as error:
-                self.notice(f"after the answer: {error.message}")
+        with self._going_on():
+            for work in later:
+                try:
+                    work()
+                except MemcliError as error:
+                    self.notice(f"after the answer: {error.message}")
 
     def _compact(self) -> None:
         """Merge what many small writes or a large one have left."""
@@ -1026,7 +1056,7 @@ class Memory:
 
     @contextmanager
     def write(self) -> Iterator[tuple[LanceStore, Side]]:
-        """The store for writing, under the lock; made on first use. What an erase left is finished first."""
+        """The store for writing, under the lock; made on first use. What was broken off is finished first."""
         from memcli.store import purge
 
         _make_private(self.place.directory)
@@ -1036,6 +1066,7 @@ class Memory:
                 store = LanceStore(self.place.lance, side)
                 if store.state.erasing or store.state.rebuild:
                     purge.finish(store, side, now=self.clock())
+                undo.finish(store, side, now=self.clock())
                 yield store, side
             finally:
                 side.close()
@@ -1047,18 +1078,52 @@ class Memory:
         with closing(Side(self._side_path, writable=True)) as side:
             yield side
 
-    def _apply(self, store: LanceStore, side: Side, changes: Sequence[Change], *, command: str) -> None:
-        """Carry out a plan: the store, then the journal."""
-        store.apply(changes)
-        steps = [
-            (change.action, change.record.id, to_json(change.before) if change.before else None)
-            for change in changes
-            if change.action != "skip"
-        ]
-        if not steps:
+    @contextmanager
+    def one_command(self) -> Iterator[None]:
+        """Within this, all that is done is one command, and is taken back as one."""
+        if self._command is not None:
+            yield
             return
-        side.journal(command, steps, at=self.clock())
-        if side.count_commits(1) >= _COMMITS_KEPT:
+        self._command = []
+        try:
+            yield
+        finally:
+            self._command = None
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Within this, what is done is a part of what was done last, if nobody else has done more since."""
+        side = self.read_side() if self._last_entry is not None else None
+        with self.one_command():
+            if self._command == [] and side is not None and side.newest_entry() == self._last_entry:
+                self._command = [side.newest_entry()]
+            yield
+
+    def _apply(
+        self,
+        store: LanceStore,
+        side: Side,
+        changes: Sequence[Change],
+        *,
+        command: str,
+        beside: journal.Beside = journal.nothing,
+    ) -> None:
+        """Carry out a plan: the journal first, with what it does `beside` the memories, then the store."""
+        steps = journal.steps_of(changes, to_json)
+        entry = side.note_steps(
+            command,
+            steps,
+            at=self.clock(),
+            entry=self._command[0] if self._command else None,
+            beside=beside,
+        )
+        if entry is None:
+            return
+        if self._command == []:
+            self._command.append(entry)
+        self._last_entry = entry
+        store.apply(changes)
+        if side.is_applied() >= _COMMITS_KEPT:
             self._do_later(self._compact)
         if side.count_unseen():
             self._do_later(self._renew_some)

@@ -28,7 +28,8 @@ memories.jsonl      what is remembered, what it replaced and what is hidden: a J
 sessions, turns     what was said in chats, word for word.
 tasks, task_*       the state of scripts that are not done.
 queue, review       what is to be learned from yet, and what was learned and waits for your yes or no.
-journal             what commands changed, with the memories as they were before, for undo.
+journal, journal_*  what commands added and changed, with what was there before, for undo.
+backups             where you had backups made, and when.
 recalled, events    when memories came back and how answers were judged: ids, times and counts, no words.
 files, reads        which files were imported: keyed hashes and counts, no names, no words.
 tombstones          what was forgotten and must not come back: keyed hashes, no words.
@@ -36,7 +37,7 @@ settings.json       how memcli is set up.
 manifest.json       the SHA-256 sum of each file, and the version of the store.
 
 Not in it: vectors, which are made of the texts, and the key of the hashes.
-Copies that you exported or backed up yourself are not known to memcli.
+Copies that you exported or made yourself are not known to memcli.
 """
 
 

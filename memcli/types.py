@@ -506,6 +506,34 @@ class Edited:
 
 
 @dataclass(frozen=True, slots=True)
+class Undoable:
+    """A command that can be taken back.
+
+    `numbers` are its entries in the journal: its own, and those of what followed from it. `sample` is the id
+    of a memory that it added, or else changed.
+    """
+
+    numbers: tuple[int, ...]
+    at: Millis
+    command: str
+    added: int
+    changed: int
+    sample: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What taking commands back did, the last command first.
+
+    `removed` are the ids of memories that they had added, `restored` the changes that set others back.
+    """
+
+    commands: tuple[Undoable, ...]
+    removed: tuple[str, ...]
+    restored: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """What `forget` is asked to take. Different fields narrow it, several values of one widen it."""
 

@@ -15,7 +15,7 @@ import memcli
 
 LINE = """
 __main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → moved → reading → retold
-→ vectors → learn → sessions → tasks → renewal → selection → stats → package → export → models → store
+→ vectors → learn → sessions → tasks → undo → renewal → selection → stats → package → export → models → store
 → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
 → lifecycle → about → extract → passages → importers → redact → config → weights → atomic → record_json
 → text → times → types → errors

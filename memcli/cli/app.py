@@ -44,6 +44,7 @@ COMMANDS = (
     Command("show", "memcli.cli.read", "One memory with its history."),
     Command("edit", "memcli.cli.write", "Change a memory."),
     Command("review", "memcli.cli.review", "Say yes or no to what was learned and is unclear."),
+    Command("undo", "memcli.cli.undo", "Take back what the last commands changed."),
     Command("sessions", "memcli.cli.sessions", "What was said in chats.", ("show", "export", "delete")),
     Command(
         "task",

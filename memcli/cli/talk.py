@@ -175,7 +175,9 @@ _LEARNED_KINDS = ("identity", "preference", "decision", "fact", "document", "sum
 
 def _remember(talk: Talk, words: str) -> None:
     draft = Draft(text=words, source="chat", project=talk.run.settings.project)
-    say_remembered(talk.run, talk.run.memory.remember(draft))
+    done = talk.run.memory.remember(draft)
+    talk.learned = done.added
+    say_remembered(talk.run, done)
 
 
 def _forget(talk: Talk, words: str) -> None:
@@ -221,8 +223,10 @@ def _undo(talk: Talk, _: str) -> None:
     if not talk.learned:
         raise NothingMatchedError("nothing was learned in this session", "/forget takes what was before")
     memory, learned = talk.run.memory, talk.learned
-    memory.erase(memory.plan_forget(Selection(ids=tuple(record.id for record in learned))))
-    talk.learned = ()
+    if set(memory.undo(dry_run=True).removed) != {record.id for record in learned}:
+        raise UsageError("something else was remembered or changed since", "see `memcli undo --list`")
+    memory.undo()
+    talk.learned, talk.chat.last = (), None
     for record in learned:
         talk.say(f"no longer remembered: {record.text}")
 
@@ -276,7 +280,7 @@ SLASHES = (
     Slash("memories", "[WORDS]", "what is remembered, the newest or about something", _memories),
     Slash("remember", "TEXT", "remember this", _remember),
     Slash("forget", "WORDS", "erase what is remembered about this", _forget),
-    Slash("undo", "", "take back what was learned last", _undo),
+    Slash("undo", "", "take back what was remembered or learned last", _undo),
     Slash("good", "", "the last answer was good", _good),
     Slash("bad", "", "the last answer was bad", _bad),
     Slash("memory", "on|off", "use and make memories, or stop both at once", _memory, ("on", "off")),

@@ -89,9 +89,10 @@ def remember(
         raise UsageError("there is nothing to remember", "give the text as an argument, or pipe it in")
     if draft.expires is not None and draft.expires <= run.now():
         run.out.message("it has expired already: no recall will show it")
-    done = run.memory.remember(draft, allow_sensitive=allow_sensitive, dry_run=dry_run)
-    if extract:
-        done = _with_facts(run, done, dry_run=dry_run)
+    with run.memory.one_command():
+        done = run.memory.remember(draft, allow_sensitive=allow_sensitive, dry_run=dry_run)
+        if extract:
+            done = _with_facts(run, done, dry_run=dry_run)
     if dry_run:
         show_plan(run, done.plan)
     elif run.out.as_json:

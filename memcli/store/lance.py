@@ -179,6 +179,23 @@ class LanceStore:
                 found[record.id] = record
         return [found[id_] for id_ in ids if id_ in found]
 
+    def present(self, ids: Sequence[str]) -> list[str]:
+        """Which of these whole ids are stored, hidden ones too, in that order."""
+
+        def read() -> set[str]:
+            table = self._memories()
+            if table is None:
+                return set()
+            return {
+                id_
+                for some in _in_parts(ids)
+                for batch in table.scan(["id"], where=both("ordinal = 0", one_of("id", some)))
+                for id_ in batch.column(0).to_pylist()
+            }
+
+        stored = self._reading(read)
+        return [id_ for id_ in ids if id_ in stored]
+
     def resolve(self, prefix: str, *, now: Millis) -> Record:
         """The one memory whose id begins so (4 characters or more, or a whole id).
 

@@ -130,11 +130,6 @@ def settle(db: sqlite3.Connection, proposal_id: str) -> None:
     db.execute("DELETE FROM review WHERE id = ?", (proposal_id,))
 
 
-def refuse(db: sqlite3.Connection, mark: str, *, at: Millis) -> None:
-    """Keep out what has this keyed hash: the person does not want to be asked again."""
-    db.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", (mark, at))
-
-
 def proposed(db: sqlite3.Connection) -> int:
     """How many candidates wait for a yes or no."""
     return int(db.execute("SELECT count(*) FROM review").fetchone()[0])

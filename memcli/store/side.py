@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memcli.errors import StoreError
-from memcli.store import events, queue, talks, tasks
+from memcli.store import events, journal, queue, talks, tasks
 from memcli.types import Millis
 
 # Append only: a store of version N is brought up by the scripts from N on. What changes the columns of
@@ -81,13 +81,30 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO unseen SELECT '' FROM meta WHERE key = 'memories';
     ALTER TABLE queue ADD COLUMN is_read INTEGER NOT NULL DEFAULT 0
     """,
+    # The journal by command: of what was added the ids alone, and quickly found by their command.
+    """
+    ALTER TABLE journal RENAME TO steps;
+    CREATE TABLE journal (
+        entry INTEGER PRIMARY KEY, place INTEGER NOT NULL, at INTEGER NOT NULL, command TEXT NOT NULL,
+        bytes INTEGER NOT NULL
+    );
+    CREATE TABLE journal_added (entry INTEGER, id TEXT, PRIMARY KEY (entry, id)) WITHOUT ROWID;
+    CREATE TABLE journal_changed (
+        seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL,
+        before TEXT NOT NULL
+    );
+    CREATE INDEX journal_changed_entry ON journal_changed (entry);
+    INSERT INTO journal SELECT entry, entry, min(at), command, sum(coalesce(length(before), 0))
+        FROM steps GROUP BY entry;
+    INSERT INTO journal_added SELECT DISTINCT entry, id FROM steps WHERE action = 'add';
+    INSERT INTO journal_changed SELECT seq, entry, action, id, before FROM steps WHERE before IS NOT NULL;
+    DROP TABLE steps;
+    CREATE TABLE backups (path TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
+    """,
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-_JOURNAL_ENTRIES = 500
-_JOURNAL_DAYS = 30
-_DAY_MS = 86_400_000
 # What is kept besides the memories and what keeps them away.
 _OF_THE_USER = (
     "turns",
@@ -100,6 +117,8 @@ _OF_THE_USER = (
     "events",
     "recalled",
     "journal",
+    "journal_added",
+    "journal_changed",
     "unseen",
     "telling",
 )
@@ -122,6 +141,10 @@ class State:
     """The embedder that questions are asked with."""
     erasing: frozenset[str] = frozenset()
     rebuild: bool = False
+    applying: int | None = None
+    """The entry of the journal that is being carried out."""
+    undoing: tuple[int, ...] = ()
+    """The entries that are being taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +260,8 @@ class Side:
             embedder=meta.get("embedder"),
             erasing=erasing,
             rebuild="rebuild" in meta,
+            applying=int(meta["applying"]) if "applying" in meta else None,
+            undoing=tuple(json.loads(meta.get("undoing", "[]"))),
         )
 
     def generation(self) -> int:
@@ -291,6 +316,7 @@ class Side:
         is_told: Callable[[str], bool] | None = None,
         learned_from: Sequence[str] = (),
         everything: bool = False,
+        also: Callable[[sqlite3.Connection], object] = journal.nothing,
     ) -> None:
         """From here on no reader shows `ids`, and no import brings back `origins`.
 
@@ -301,8 +327,10 @@ class Side:
             is_told: whether a text, the value of a task, holds what they say: such a value goes too.
             learned_from: the memories that they were learned from: nothing more is learned from these.
             everything: nothing of the user stays, no session, task or event.
+            also: what is done in the same commit.
         """
         with self.change() as db:
+            also(db)
             db.executemany("INSERT OR IGNORE INTO erasing VALUES (?)", [(id_,) for id_ in ids])
             _delete_noted(db, ids)
             queue.done(db, learned_from)
@@ -324,8 +352,8 @@ class Side:
         ids stay marked, and the next writer begins again.
         """
         with self.change() as db:
-            _delete_ids(db, ("journal", "recalled", "unseen", "telling"), ids)
-            _clear_pointers(db, set(ids))
+            _delete_ids(db, ("recalled", "unseen", "telling"), ids)
+            journal.erase(db, ids)
             # Again: something may have been noted of them since the erase began.
             _delete_noted(db, ids)
         self.empty_log()
@@ -373,12 +401,6 @@ class Side:
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origins have a tombstone."""
         return self._known("SELECT origin FROM tombstones WHERE origin IN ({})", origins)
-
-    def lift_tombstones(self, origins: Sequence[str]) -> None:
-        """Let these origins in again: the person asked for it."""
-        with self.change() as db:
-            db.executemany("DELETE FROM tombstones WHERE origin = ?", [(origin,) for origin in origins])
-            db.execute("DELETE FROM reads")
 
     def tombstones(self) -> int:
         """How many origins are kept out."""
@@ -457,24 +479,56 @@ class Side:
 
     # --- journal ----------------------------------------------------------------------------------
 
-    def journal(
-        self, command: str, steps: Sequence[tuple[str, str, Mapping[str, Any] | None]], *, at: Millis
-    ) -> int:
-        """Keep what a command did: (action, id, the record before as JSON or None). Returns the entry."""
+    def note_steps(
+        self,
+        command: str,
+        steps: Sequence[journal.Step],
+        *,
+        at: Millis,
+        entry: int | None = None,
+        beside: journal.Beside = journal.nothing,
+    ) -> int | None:
+        """Keep what a command is about to do to memories, and do what it does beside them in the same commit.
+
+        Until `is_applied` the next writer looks which of the steps are in the store.
+
+        Args:
+            command: its name.
+            steps: what it does to memories.
+            at: the clock.
+            entry: the entry of an earlier part of the same command.
+            beside: what it does to anything else.
+
+        Returns:
+            The entry; None where nothing was done.
+        """
         with self.change() as db:
-            entry = _bump(db, "entries")
-            db.executemany(
-                "INSERT INTO journal (entry, at, command, action, id, before) VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (entry, at, command, action, id_, None if before is None else json.dumps(before))
-                    for action, id_, before in steps
-                ],
-            )
-            db.execute(
-                "DELETE FROM journal WHERE entry <= ? OR at < ?",
-                (entry - _JOURNAL_ENTRIES, at - _JOURNAL_DAYS * _DAY_MS),
-            )
+            told = [*steps, *beside(db)]
+            if not told:
+                return None
+            if entry is None:
+                entry = _bump(db, "entries")
+            journal.note(db, entry, command, told, place=_bump(db, "places"), at=at)
+            if steps:
+                db.execute("INSERT OR REPLACE INTO meta VALUES ('applying', ?)", (str(entry),))
         return entry
+
+    def newest_entry(self) -> int:
+        """The entry that was made last, by any process."""
+        with self._translated():
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'entries'").fetchone()
+        return int(row[0]) if row else 0
+
+    def is_applied(self) -> int:
+        """What was journaled is in the store: one commit more, of how many since the last compaction."""
+        with self.change() as db:
+            db.execute("DELETE FROM meta WHERE key = 'applying'")
+            return _bump(db, "commits")
+
+    def begin_undo(self, entries: Sequence[int]) -> None:
+        """From here on the next writer takes these entries back, if this process does not."""
+        with self.change() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('undoing', ?)", (json.dumps(list(entries)),))
 
     # --- checking ---------------------------------------------------------------------------------
 
@@ -531,26 +585,6 @@ def _delete_ids(db: sqlite3.Connection, tables: Sequence[str], ids: Sequence[str
 def _delete_noted(db: sqlite3.Connection, ids: Sequence[str]) -> None:
     for part in (talks, queue, events):
         part.erase(db, ids)
-
-
-def _clear_pointers(db: sqlite3.Connection, gone: Collection[str]) -> None:
-    """Take `gone` out of what the journal keeps of other memories, so that undo brings no pointer back."""
-    rows = db.execute("SELECT seq, before FROM journal WHERE before IS NOT NULL").fetchall()
-    for seq, told in rows:
-        before = json.loads(told)
-        clear = _unpointed(before, gone)
-        if clear != before:
-            db.execute("UPDATE journal SET before = ? WHERE seq = ?", (json.dumps(clear), seq))
-
-
-def _unpointed(before: Mapping[str, Any], gone: Collection[str]) -> Mapping[str, Any]:
-    lists = ("supersedes", "derived_from")
-    clear: dict[str, Any] = {
-        name: [id_ for id_ in before[name] if id_ not in gone] for name in lists if name in before
-    }
-    if before.get("superseded_by") in gone:
-        clear |= {"superseded_by": None, "valid_to": None}
-    return {**before, **clear}
 
 
 def _in_json(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from memcli import lifecycle
 from memcli.record_json import to_json
-from memcli.store import purge
+from memcli.store import journal, purge
 from memcli.store.engine import Database, run
 from memcli.store.lance import LanceStore, build_indexes
 from memcli.store.side import Side
@@ -81,12 +81,12 @@ def purged(tmp_path_factory: pytest.TempPathFactory) -> object:
         some = records[start : start + 100]
         changes = [Change("add", record, origin=lifecycle.origin_of(record, key)) for record in some]
         store.apply(changes)
-        side.journal("import", [("add", record.id, None) for record in some], at=NOW)
+        side.note_steps("import", [journal.Step("add", record.id) for record in some], at=NOW)
     store.bind("e", 4, asked=True)
     store.add_vectors("e", {record.id: array("f", [1, 0, 0, 0]) for record in records})
     edited = replace(SECRET, topics=("quokka",))
     store.apply([Change("update", edited, before=SECRET)])
-    side.journal("edit", [("update", SECRET.id, to_json(SECRET))], at=NOW)
+    side.note_steps("edit", [journal.Step("update", SECRET.id, to_json(SECRET))], at=NOW)
     note_recall(side, [SECRET.id], hits=1, at=NOW, took_ms=1, tokens=0)
     store.compact(keep_ms=10**9)
     assert found(store, "quokka")
@@ -246,7 +246,7 @@ CHINESE = replace(SECRET, text="小李在林迪斯法恩岛上养了一只苍鹭
     [
         ("INSERT INTO review VALUES ('r', 1, ?, NULL, '[]', '')", json.dumps({"text": CHINESE.text})),
         ("INSERT INTO review VALUES ('r', 1, '{}', NULL, ?, '')", json.dumps([CHINESE.id])),
-        ("INSERT INTO journal VALUES (1, 1, 1, 'edit', 'update', 'x', ?)", json.dumps({"a": [CHINESE.text]})),
+        ("INSERT INTO journal_changed VALUES (1, 1, 'update', 'x', ?)", json.dumps({"a": [CHINESE.text]})),
         ("INSERT INTO queue VALUES (?, 1, 0, 1, 0)", CHINESE.id),
         ("INSERT INTO turns VALUES (1, ?, 's', 0, 'user', 'hello', 1, 'whole', NULL, 1)", CHINESE.id),
         ("INSERT INTO events VALUES (1, 1, 'good', 0, 0, 0, NULL, ?)", CHINESE.id),
@@ -442,7 +442,7 @@ def test_an_erase_that_was_stopped_is_hidden_at_once_and_finished_by_the_next_wr
 ) -> None:
     side = shop.side()
     store = shop.filled(*map(ordinary, range(30)), SECRET)
-    side.journal("edit", [("update", SECRET.id, to_json(SECRET))], at=NOW)
+    side.note_steps("edit", [journal.Step("update", SECRET.id, to_json(SECRET))], at=NOW)
     stop(store, side)
     shop.close()
 

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from memcli.errors import StoreError
+from memcli.store import journal
 from memcli.store.events import Recalls
+from memcli.store.journal import Step
 from memcli.store.side import MIGRATIONS, SCHEMA_VERSION, Side, State
 from tests.store.conftest import NOW, Shop, note_recall, recalled, recalls
 
@@ -54,7 +56,7 @@ def test_the_key_stays_the_same(shop: Shop) -> None:
 
 
 def test_only_the_owner_can_read_it(shop: Shop) -> None:
-    shop.side().journal("remember", [("add", "a", None)], at=NOW)
+    shop.side().note_steps("remember", [Step("add", "a")], at=NOW)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in shop.directory.iterdir()}
     assert set(modes.values()) == {0o600}
     assert "side.db-wal" in modes
@@ -123,7 +125,9 @@ def test_many_processes_may_make_it_at_once(shop: Shop) -> None:
 @pytest.mark.parametrize("writable", [True, False])
 @pytest.mark.parametrize("damage", ["not a database", "cut short", "overwritten"])
 def test_a_damaged_file_is_a_store_error(shop: Shop, writable: bool, damage: str) -> None:
-    shop.side().journal("remember", [("update", f"id{n}", noted("x" * 500)) for n in range(200)], at=NOW)
+    shop.side().note_steps(
+        "remember", [Step("update", f"id{n}", noted("x" * 500)) for n in range(200)], at=NOW
+    )
     shop.close()
     whole = shop.side_path.read_bytes()
     shop.side_path.write_bytes(
@@ -141,7 +145,7 @@ def test_a_damaged_file_is_a_store_error(shop: Shop, writable: bool, damage: str
 
 def test_damage_in_the_middle_is_found_by_the_check(shop: Shop) -> None:
     side = shop.side()
-    side.journal("remember", [("update", f"id{n}", noted("x" * 500)) for n in range(200)], at=NOW)
+    side.note_steps("remember", [Step("update", f"id{n}", noted("x" * 500)) for n in range(200)], at=NOW)
     assert side.check() is None
     shop.close()
     whole = bytearray(shop.side_path.read_bytes())
@@ -177,9 +181,9 @@ def test_a_reader_cannot_write(shop: Shop) -> None:
 def test_a_failed_change_leaves_nothing_of_itself(shop: Shop) -> None:
     side = shop.side()
     with pytest.raises(TypeError):
-        side.journal("remember", [("add", "a", None), ("add", "b", {"text": object()})], at=NOW)
+        side.note_steps("remember", [Step("add", "a"), Step("add", "b", {"text": object()})], at=NOW)
     assert asked(shop, "SELECT count(*) FROM journal") == [(0,)]
-    assert side.journal("remember", [("add", "a", None)], at=NOW) == 1
+    assert side.note_steps("remember", [Step("add", "a")], at=NOW) == 1
 
 
 # --- what the store is ----------------------------------------------------------------------------
@@ -239,7 +243,8 @@ def test_tombstones_outlive_the_erase_until_they_are_lifted(shop: Shop) -> None:
     side.finish_erase(["a"])
     assert side.state().erasing == frozenset()
     assert side.tombstones() == 2
-    side.lift_tombstones(["o1", "unknown"])
+    with side.change() as db:
+        assert [step.id for step in journal.lift(db, ["o1", "unknown"])] == ["o1"]
     assert side.buried(["o1", "o2"]) == {"o2"}
 
 
@@ -270,16 +275,16 @@ def entries(shop: Shop) -> list[int]:
 def test_the_journal_keeps_its_newest_entries(shop: Shop) -> None:
     side = shop.side()
     for _ in range(510):
-        side.journal("remember", [("add", "a", None), ("add", "b", None)], at=NOW)
+        side.note_steps("remember", [Step("add", "a"), Step("add", "b")], at=NOW)
     assert entries(shop) == list(range(11, 511))
 
 
 def test_the_journal_forgets_what_is_older_than_a_month(shop: Shop) -> None:
     side = shop.side()
     day_ms = 86_400_000
-    side.journal("remember", [("add", "a", None)], at=NOW - 31 * day_ms)
-    side.journal("remember", [("add", "b", None)], at=NOW - 29 * day_ms)
-    side.journal("remember", [("add", "c", None)], at=NOW)
+    side.note_steps("remember", [Step("add", "a")], at=NOW - 31 * day_ms)
+    side.note_steps("remember", [Step("add", "b")], at=NOW - 29 * day_ms)
+    side.note_steps("remember", [Step("add", "c")], at=NOW)
     assert entries(shop) == [2, 3]
 
 
@@ -320,11 +325,11 @@ def journaled(shop: Shop) -> Side:
     """A side store whose journal holds SECRET for the memory "secret-id-01", between many others."""
     side = shop.side()
     for n in range(30):
-        side.journal("edit", [("update", f"kept-id-{n:02}", noted(f"kept text {n} " * 20))], at=NOW)
-    side.journal("edit", [("update", "secret-id-01", noted(SECRET * 300))], at=NOW)
-    side.journal("edit", [("update", "secret-id-01", noted(SECRET))], at=NOW)
+        side.note_steps("edit", [Step("update", f"kept-id-{n:02}", noted(f"kept text {n} " * 20))], at=NOW)
+    side.note_steps("edit", [Step("update", "secret-id-01", noted(SECRET * 300))], at=NOW)
+    side.note_steps("edit", [Step("update", "secret-id-01", noted(SECRET))], at=NOW)
     for n in range(30, 60):
-        side.journal("edit", [("update", f"kept-id-{n:02}", noted(f"kept text {n} " * 20))], at=NOW)
+        side.note_steps("edit", [Step("update", f"kept-id-{n:02}", noted(f"kept text {n} " * 20))], at=NOW)
     note_recall(side, ["secret-id-01"], hits=1, at=NOW, took_ms=1, tokens=0)
     return side
 
@@ -376,14 +381,14 @@ def test_the_journal_of_others_points_to_nothing_erased(shop: Shop) -> None:
         supersedes=["gone-id-0001", "kept"],
         derived_from=["gone-id-0001"],
     )
-    side.journal("edit", [("update", "older-id-001", before)], at=NOW)
-    side.journal(
-        "edit", [("update", "other-id-001", noted("says gone-id-0002", superseded_by="kept"))], at=NOW
+    side.note_steps("edit", [Step("update", "older-id-001", before)], at=NOW)
+    side.note_steps(
+        "edit", [Step("update", "other-id-001", noted("says gone-id-0002", superseded_by="kept"))], at=NOW
     )
     side.begin_erase(["gone-id-0001"], origins=[], at=NOW)
     side.finish_erase(["gone-id-0001"])
     assert b"gone-id-0001" not in bytes_of(shop.directory)
     assert entries(shop) == [1, 2]
-    told = asked(shop, "SELECT before FROM journal ORDER BY entry")
+    told = asked(shop, "SELECT before FROM journal_changed ORDER BY entry")
     assert '"supersedes": ["kept"]' in told[0][0]
     assert '"superseded_by": "kept"' in told[1][0]
