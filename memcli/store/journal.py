@@ -71,7 +71,7 @@ def note(
         (entry, place, at, command, size),
     )
     db.executemany(
-        "INSERT OR IGNORE INTO journal_added VALUES (?, ?)",
+        "INSERT INTO journal_added VALUES (?, ?)",
         [(entry, step.id) for step in steps if not step.before],
     )
     db.executemany("INSERT INTO journal_changed (entry, action, id, before) VALUES (?, ?, ?, ?)", changed)

@@ -81,14 +81,16 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO unseen SELECT '' FROM meta WHERE key = 'memories';
     ALTER TABLE queue ADD COLUMN is_read INTEGER NOT NULL DEFAULT 0
     """,
-    # The journal by command: of what was added the ids alone, and quickly found by their command.
+    # The journal by command: of what was added the ids alone, one after the other and without an index of
+    # them, whose pages an import would write anew with each batch.
     """
     ALTER TABLE journal RENAME TO steps;
     CREATE TABLE journal (
         entry INTEGER PRIMARY KEY, place INTEGER NOT NULL, at INTEGER NOT NULL, command TEXT NOT NULL,
         bytes INTEGER NOT NULL
     );
-    CREATE TABLE journal_added (entry INTEGER, id TEXT, PRIMARY KEY (entry, id)) WITHOUT ROWID;
+    CREATE TABLE journal_added (entry INTEGER NOT NULL, id TEXT NOT NULL);
+    CREATE INDEX journal_added_entry ON journal_added (entry);
     CREATE TABLE journal_changed (
         seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL,
         before TEXT NOT NULL
