@@ -13,7 +13,7 @@ _memcli() {
         word=${COMP_WORDS[i]}
         case "$path/$word" in
             */-*) ;;
-            /remember | /recall | /chat | /import | /forget | /export | /stats | /list | /show | /edit | /review | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
+            /remember | /recall | /chat | /import | /forget | /export | /stats | /list | /show | /edit | /review | /undo | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
             *) given=$((given + 1)) ;;
         esac
     done
@@ -41,6 +41,7 @@ _memcli() {
         "/list") options="-n --sort --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/edit") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/review") options="--accept --text --reject --never --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/undo") options="--list --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/sessions/delete") options="--yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/start") options="--ttl --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/done") options="--keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
@@ -52,7 +53,7 @@ _memcli() {
         return
     fi
     case "$path/$given" in
-        "/0") _memcli_words "remember recall chat import forget export stats list show edit review sessions task reembed doctor eval config" ;;
+        "/0") _memcli_words "remember recall chat import forget export stats list show edit review undo sessions task reembed doctor eval config" ;;
         "/import/"*) _memcli_files ;;
         "/sessions/0") _memcli_words "show export delete" ;;
         "/task/0") _memcli_words "start set get step back show list done" ;;
