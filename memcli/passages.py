@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from memcli.types import Millis
+from memcli.variants import simplified
 
 # --- passages -------------------------------------------------------------------------------------
 
@@ -106,6 +107,10 @@ _RUN = re.compile(
     rf"[0-9]+[年月日号]|[{_UNSPACED}]+"
     rf"|(?:(?:[^\W_{_UNSPACED}]|[{_MARKS}])++(?:[-_./:@+]|(?<=[0-9]),(?=[0-9]{{3}}))?)++"
 )
+# Not the 7 of "7.5", "7:30" and "7-9", nor the t of "don't".
+_LONE = re.compile(rf"(?<![\w.,:/'’-])[^\W_{_UNSPACED}](?![\w'’]|[.,:/-]\w)")
+# Of letters and digits, so that the index takes it for one word and stems nothing off it.
+_LONGER = "0x0"
 _JOINERS = "-_./:@+,"
 _JOINER = re.compile(r"[-_./:@+]")
 _CAMEL_HUMP = re.compile(r"([a-z])([A-Z])")
@@ -169,6 +174,20 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
+def as_words(text: str) -> str:
+    """A text as the index of words takes it, or a question to it; the same again for what is so already.
+
+    Folded, Chinese simplified. A lone letter or digit ("C", "room 7"), which the index would drop, is made
+    longer.
+    """
+    return _LONE.sub(lambda match: match[0] + _LONGER if match[0] not in STOP else match[0], as_grams(text))
+
+
+def as_grams(text: str) -> str:
+    """A text as the index of pairs of characters takes it: folded, Chinese simplified."""
+    return simplified(folded(text))
+
+
 def terms(text: str) -> list[str]:
     """The ranking terms of a text, in order, with repetitions, stop words too.
 
@@ -207,7 +226,7 @@ def is_unspaced(text: str) -> bool:
 
 def _runs(text: str) -> list[str]:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = simplified(unicodedata.normalize("NFKC", text))
     text = _CAMEL_HUMP.sub(r"\1_\2", text).casefold()
     if not text.isascii():
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))

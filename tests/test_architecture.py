@@ -17,8 +17,8 @@ LINE = """
 __main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → moved → reading → retold
 → vectors → learn → sessions → tasks → undo → renewal → selection → stats → package → export → models → store
 → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
-→ lifecycle → about → extract → passages → importers → redact → config → weights → atomic → record_json
-→ text → times → types → errors
+→ lifecycle → about → extract → passages → variants → importers → redact → config → weights → atomic
+→ record_json → text → times → types → errors
 """
 STATIONS = LINE.replace("→", "").split()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memcli import lifecycle
 from memcli.errors import NothingMatchedError, StoreError, UsageError
-from memcli.passages import folded
+from memcli.passages import as_grams, as_words, is_unspaced, query_terms
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
 from memcli.store.rows import (
     ORIGIN_COLUMNS,
@@ -27,7 +27,7 @@ from memcli.store.rows import (
     vector_schema,
 )
 from memcli.store.side import Side, State
-from memcli.store.where import both, is_narrow, one_of, where
+from memcli.store.where import both, contains, is_narrow, one_of, where
 from memcli.times import Span
 from memcli.types import Candidate, Change, Filters, Millis, Origin, Record, Vector
 
@@ -606,7 +606,7 @@ def _gram_text(text: str) -> str:
     """
     kept = [
         word
-        for word in folded(text).split()
+        for word in as_grams(text).split()
         if not word.isascii() or any(not char.isalpha() for char in word.strip(".,;:!?\"'()[]"))
     ]
     return " ".join(kept)
@@ -615,7 +615,7 @@ def _gram_text(text: str) -> str:
 def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: int) -> dict[str, float]:
     """Passages that hold words of the question → BM25 of the words plus a third of that of the pairs."""
 
-    words = _shortened(text, chars=_WORD_CHARS)
+    words = as_words(_shortened(text, chars=_WORD_CHARS))
     grams = _shortened(_gram_text(text), chars=_GRAM_CHARS)
 
     async def ask() -> dict[str, float]:
@@ -630,7 +630,7 @@ def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: in
                 scores[row["key"]] = scores.get(row["key"], 0.0) + weight * row["_score"]
         if not scores and not grams:
             # A part of a word is better than nothing; pairs of letters alone would match any text.
-            part = folded(text)[:_GRAM_CHARS]
+            part = as_grams(text)[:_GRAM_CHARS]
             rows = await table.match(part, "grams", columns=["key", "grams"], limit=limit, where=condition)
             parts = [word for word in part.split() if len(word) >= _PART_CHARS]
             scores = {
@@ -638,7 +638,19 @@ def _keyword_scores(table: Table, text: str, *, condition: str | None, limit: in
             }
         return scores
 
-    return run(ask()) if text.strip() else {}
+    scores = run(ask()) if text.strip() else {}
+    return dict.fromkeys(_keys_with_lone(table, words, condition, limit=limit), 0.0) | scores
+
+
+def _keys_with_lone(table: Table, text: str, condition: str | None, *, limit: int) -> list[str]:
+    """Passages with a character of a script without spaces that stands alone in the question ("茶"): no
+    index holds a single one."""
+    lone = [term for term in query_terms(text) if len(term) == 1 and is_unspaced(term)]
+    if not lone:
+        return []
+    held = " OR ".join(contains("grams", term) for term in lone)
+    batches = table.scan(["key"], where=both(condition, held), limit=limit)
+    return [key for batch in batches for key in batch.column(0).to_pylist()]
 
 
 def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, limit: int) -> list[str]:

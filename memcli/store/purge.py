@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.lifecycle import hashes, origin_of
-from memcli.passages import terms
+from memcli.passages import as_grams, as_words, terms
 from memcli.store.engine import Table, run
 from memcli.store.lance import INDEXES, LanceStore, build_indexes
 from memcli.store.rows import key_id, schema, to_rows, to_table
@@ -140,14 +140,24 @@ def _copy_memories(store: LanceStore, side: Side, gone: frozenset[str], patched:
     name = f"memories_{side.next_number()}"
     new = store.database.create(name, schema())
     changed = {record.id for record in patched}
-    _append(
-        new, _filtered(old, [field for field in schema().names if field in old.columns()], gone | changed)
-    )
+    batches = _filtered(old, [field for field in schema().names if field in old.columns()], gone | changed)
+    _append(new, map(_as_indexed_now, batches) if store.state.rebuild else batches)
     if patched:
         origins = store.origins([record.id for record in patched])
         new.add(to_table([row for record in patched for row in to_rows(record, origins.get(record.id))]))
     build_indexes(new)
     return name
+
+
+def _as_indexed_now(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of an older store with what is searched in the form it has now."""
+    import pyarrow as pa
+
+    for name, form in (("words", as_words), ("grams", as_grams)):
+        place = batch.schema.get_field_index(name)
+        texts = [None if text is None else form(text) for text in batch.column(place).to_pylist()]
+        batch = batch.set_column(place, batch.schema.field(place), pa.array(texts, pa.string()))
+    return batch
 
 
 def _copy_vectors(store: LanceStore, side: Side, old_name: str, gone: frozenset[str]) -> str:

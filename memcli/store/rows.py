@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from memcli.passages import date_words, folded, passages
+from memcli.passages import as_grams, as_words, date_words, passages
 from memcli.types import Origin, Record, Vector
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
             "start": part.start,
             "end": part.end,
             "text": record.text if first else None,
-            "words": f"{said_by}{passage}\n{said_when}",
-            "grams": folded(passage),
+            "words": as_words(f"{said_by}{passage}\n{said_when}"),
+            "grams": as_grams(passage),
             "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
             **{column: mark if first else None for column, mark in marks.items()},
         }

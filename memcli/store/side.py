@@ -103,6 +103,8 @@ MIGRATIONS: tuple[str, ...] = (
     DROP TABLE steps;
     CREATE TABLE backups (path TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID
     """,
+    # What is indexed is folded: traditional characters, lone letters and digits.
+    "INSERT OR IGNORE INTO meta SELECT 'rebuild', '1' FROM meta WHERE key = 'memories'",
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
