@@ -327,6 +327,7 @@ def test_vectors_are_made_of_what_was_imported_unless_they_are_not_wanted(fresh:
         (["bad.jsonl", "--format", "message-jsonl"], "no record could be read"),
         (["chat.jsonl", "--format", "dream"], "--format cannot be 'dream'"),
         (["chat.jsonl", "--tz", "Mars/Base"], "Mars/Base"),
+        (["chat.jsonl", "--role", "boss"], "--role cannot be 'boss'"),
         (["chat.jsonl", "--encoding", "utf-99"], "utf-99"),
     ],
 )

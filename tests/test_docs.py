@@ -11,6 +11,7 @@ from memcli import errors
 from memcli.cli.app import call
 from memcli.cli.completions import Entry, table
 from memcli.config import CONFIG_VARIABLE, SETTINGS, Setting
+from memcli.importers import FORMATS
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 BUILT = [entry for command in table().subcommands for entry in (command, *command.subcommands)]
@@ -50,6 +51,14 @@ def test_readme_names_every_long_option(command: Entry) -> None:
 def test_readme_names_every_setting_with_its_variables(setting: Setting) -> None:
     missing = [name for name in (setting.name, *setting.variables) if not has_word(README, f"`{name}`")]
     assert missing == []
+
+
+@pytest.mark.parametrize("form", [row.name for row in FORMATS])
+def test_readme_says_how_a_person_gets_each_format(form: str) -> None:
+    rows = [line.split("|") for line in section("what can be imported").splitlines() if line.startswith("|")]
+    ways = [row[3].strip() for row in rows if f"`{form}`" in row[2]]
+    assert ways
+    assert all(ways)
 
 
 def test_readme_names_the_variable_of_the_config_file() -> None:

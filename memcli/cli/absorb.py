@@ -87,7 +87,7 @@ def import_(
     The format is told from the content, never from the name; `--format` names one of: FORMAT_NAMES.
     """
     paths = [path for path in paths or () if path]
-    _refuse_bad_options(form, tz, paths, discover=discover)
+    _refuse_bad_options(form, tz, role, paths, discover=discover)
     first = run.span(since)
     intake = Intake(
         options=ReadOptions(
@@ -123,7 +123,9 @@ def import_(
         run.out.document(places)
 
 
-def _refuse_bad_options(form: str | None, tz: str | None, paths: list[str] | None, *, discover: bool) -> None:
+def _refuse_bad_options(
+    form: str | None, tz: str | None, role: str | None, paths: list[str] | None, *, discover: bool
+) -> None:
     if not paths and not discover:
         raise UsageError(
             "there is nothing to import", "name files or directories, - for standard input, or --discover"
@@ -132,6 +134,8 @@ def _refuse_bad_options(form: str | None, tz: str | None, paths: list[str] | Non
         raise UsageError(
             f"--format cannot be {form!r}", f"it is one of {', '.join(row.name for row in FORMATS)}"
         )
+    if role and role not in ROLES:
+        raise UsageError(f"--role cannot be {role!r}", f"it is one of {', '.join(ROLES)}")
     if tz:
         to_zone(tz)
 
