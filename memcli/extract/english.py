@@ -470,7 +470,7 @@ def _rules() -> tuple[Rule, ...]:
                 rf"(?:my|our)\s+{_OWNED}(?: is| are| has changed to)(?: now| always"
                 rf"| still)*\s+(?!(?:not|so|very|really|too|broken|slow|down|dead|wrong|crashing|being"
                 rf"|getting|making|old|full|gone|lost|stuck|frozen|dying|acting|doing|what|how|that|like"
-                rf"|here|fine|ok|okay|running slow|giving|good|bad|great|awesome|amazing|nice"
+                rf"|here|at \d+|fine|ok|okay|running slow|giving|good|bad|great|awesome|amazing|nice"
                 rf"|the (?:best|worst)|going|doing)\b)\S"
             ),
         ),
