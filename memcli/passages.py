@@ -221,16 +221,28 @@ def query_terms(text: str) -> list[str]:
 
 def is_unspaced(text: str) -> bool:
     """Whether a text is mostly in a script without spaces: such a text shares few words with others."""
-    return len(_IS_UNSPACED.findall(text)) > len(text) / 4
+    return not text.isascii() and len(_IS_UNSPACED.findall(text)) > len(text) / 4
 
 
-def _runs(text: str) -> list[str]:
+def is_all_unspaced(text: str) -> bool:
+    """Whether every character is of a script without spaces."""
+    return len(_IS_UNSPACED.findall(text)) == len(text)
+
+
+# A long-lived process reads the same memories again.
+@lru_cache(maxsize=4096)
+def plain(text: str) -> str:
+    """The text that terms are read from: folded without accents, Chinese simplified, `camelHumps` parted."""
     if not text.isascii():
         text = simplified(unicodedata.normalize("NFKC", text))
     text = _CAMEL_HUMP.sub(r"\1_\2", text).casefold()
     if not text.isascii():
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
-    return [run.rstrip(_JOINERS) for run in _RUN.findall(_CONTRACTION.sub("", text))]
+    return text
+
+
+def _runs(text: str) -> list[str]:
+    return [run.rstrip(_JOINERS) for run in _RUN.findall(_CONTRACTION.sub("", plain(text)))]
 
 
 @lru_cache(maxsize=32_768)
@@ -240,16 +252,17 @@ def _word_terms(run: str) -> tuple[str, ...]:
     run = run.replace(",", "")
     parts = _JOINER.split(run)
     if len(parts) == 1:
-        return (_stem(run),)
+        return (stem(run),)
     whole = run if any(map(str.isdigit, run)) else "".join(parts)
-    return (whole, *map(_stem, parts))
+    return (whole, *map(stem, parts))
 
 
 def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _stem(word: str) -> str:
+@lru_cache(maxsize=32_768)
+def stem(word: str) -> str:
     """An English word without its plural, -ing, -ed and last letter of spelling (e, y, a double)."""
     if not (word.isascii() and word.isalpha()):
         return _ORDINAL.sub(r"\1", word)

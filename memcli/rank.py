@@ -15,7 +15,17 @@ from memcli.passages import query_terms, terms
 from memcli.times import Span
 from memcli.types import Candidate, Hit, Millis, Record
 from memcli.weights import HALF_LIFE_DAYS, TELLING_LETTERS, WEIGHTS, Weights
-from memcli.wording import WANTED, Look, asks_for_assistant, asks_for_before, denials, is_echo, look, wanted
+from memcli.wording import (
+    WANTED,
+    Look,
+    asks_for_assistant,
+    asks_for_before,
+    denials,
+    is_echo,
+    look,
+    shows,
+    wanted,
+)
 
 _DAY_MS = 86_400_000
 _LOG_TELLING = math.log1p(TELLING_LETTERS)
@@ -79,6 +89,8 @@ class _Asked:
     wants_assistant: bool
     wanted: frozenset[str]
     speaker: str | None
+    is_between_people: bool
+    """Some candidates have a name."""
     times: Sequence[Span]
     tz: tzinfo
     is_of_before: bool
@@ -116,11 +128,13 @@ def _read(
         known = best.get(record.id)
         if known is None or base > known.base:
             best[record.id] = _Scored(record, candidate, look(candidate.passage), dense, met, base)
+    names = {each.record.name for each in best.values() if each.record.name}
     asked = _Asked(
         worth=worth,
         wants_assistant=asks_for_assistant(question),
         wanted=wanted(question),
-        speaker=_only_named(question, {each.record.name for each in best.values() if each.record.name}),
+        speaker=_only_named(question, names),
+        is_between_people=bool(names),
         times=times,
         tz=tz,
         is_of_before=not times and asks_for_before(question),
@@ -172,31 +186,33 @@ class _Seen:
     before: _Scored | None
     after: _Scored | None
     session: float
+    is_turn: bool
+    is_between_people: bool
+    is_assistant: bool
 
     @classmethod
     def of(cls, own: _Scored, asked: _Asked, around: _Around) -> _Seen:
-        session = around.best_of_session.get(own.record.session_id or "", 0.0)
-        return cls(own, asked, around.beside(own.record, -1), around.beside(own.record, 1), session)
-
-    @property
-    def is_turn(self) -> bool:
-        return self.own.record.role is not None
-
-    @property
-    def is_between_people(self) -> bool:
-        return self.own.record.name is not None
-
-    @property
-    def is_assistant(self) -> bool:
-        # In an export of a chat between people the other side is "assistant" too, but has a name.
-        return self.own.record.role == "assistant" and not self.is_between_people
+        role, name = own.record.role, own.record.name
+        return cls(
+            own,
+            asked,
+            before=around.beside(own.record, -1),
+            after=around.beside(own.record, 1),
+            session=around.best_of_session.get(own.record.session_id or "", 0.0),
+            is_turn=role is not None,
+            is_between_people=name is not None,
+            # In an export of a chat between people the other side is "assistant" too, but has a name.
+            is_assistant=role == "assistant" and name is None,
+        )
 
 
 # --- steps ----------------------------------------------------------------------------------------
 
 
 def _words_around(seen: _Seen) -> float:
-    """What the words are worth that a turn and the one before hold together."""
+    """What the words are worth that a turn between people and the one before hold together."""
+    if not seen.is_between_people:
+        return 0.0
     met = seen.own.met.terms | (seen.before.met.terms if seen.before else frozenset())
     return sum(seen.asked.worth[term] for term in met)
 
@@ -253,21 +269,33 @@ class Step:
     """Whether the question gives it anything to measure; the rest need not be asked of each memory."""
 
 
+def _is_between_people(asked: _Asked) -> bool:
+    return asked.is_between_people
+
+
 def _step_of(kind: str) -> Step:
     """For a passage that shows a thing of the kind that is asked for ("when did…": a time)."""
     return Step(
-        f"shows_{kind}", "form", lambda seen: kind in seen.own.look.shows, lambda asked: kind in asked.wanted
+        f"shows_{kind}",
+        "form",
+        lambda seen: shows(seen.own.candidate.passage, kind),
+        lambda asked: kind in asked.wanted,
     )
 
 
 STEPS: tuple[Step, ...] = (
     Step("dense", "dense", lambda seen: seen.own.dense),
     Step("keyword", "keyword", lambda seen: seen.own.met.share),
-    Step("words_around", "context", lambda seen: seen.is_between_people and _words_around(seen)),
+    Step("words_around", "context", _words_around, _is_between_people),
     Step("words_after", "context", _words_after),
     Step("answer", "context", _answers),
-    Step("answer_between_people", "context", lambda seen: seen.is_between_people and _answers(seen)),
-    Step("session", "context", lambda seen: seen.is_between_people and seen.session),
+    Step(
+        "answer_between_people",
+        "context",
+        lambda seen: seen.is_between_people and _answers(seen),
+        _is_between_people,
+    ),
+    Step("session", "context", lambda seen: seen.is_between_people and seen.session, _is_between_people),
     Step("assistant", "role", lambda seen: seen.is_assistant and not seen.asked.wants_assistant),
     Step("assistant_asked", "role", lambda seen: seen.is_assistant and seen.asked.wants_assistant),
     Step(

@@ -82,7 +82,7 @@ class Weights:
     folded_hits: int = 40
     same_words: float = 0.75
 
-    full_list: int = 300
+    full_list: int = 200
     """From about this many on, a keyword list is taken to be cut off (`rank._estimated_frequency`)."""
 
     fewest_rows: int = 50

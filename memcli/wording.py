@@ -86,12 +86,11 @@ _SHOWN: Mapping[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a passage looks like; `shows` are the kinds of things (of WANTED) that it may tell."""
+    """What a passage looks like."""
 
     is_question: bool
     is_courtesy: bool
     is_personal: bool
-    shows: frozenset[str]
     letters: int
     """How long it is; a character of a script without spaces counts as several letters."""
 
@@ -141,6 +140,12 @@ def is_echo(question: str, record: Record) -> bool:
     return len(before & asked) * 2 >= len(before)
 
 
+@lru_cache(maxsize=8192)
+def shows(passage: str, kind: str) -> bool:
+    """Whether a passage may tell a thing of a kind (of WANTED)."""
+    return _SHOWN[kind].search(passage) is not None
+
+
 # A long-lived process asks about the same memories again.
 @lru_cache(maxsize=8192)
 def look(passage: str) -> Look:
@@ -149,6 +154,5 @@ def look(passage: str) -> Look:
         is_question=passage.rstrip(_CLOSING).endswith(("?", "？")),
         is_courtesy=_COURTESY.match(passage) is not None,
         is_personal=_FIRST_PERSON.search(passage) is not None,
-        shows=frozenset(kind for kind, pattern in _SHOWN.items() if pattern.search(passage)),
         letters=len(passage) * (LETTERS_OF_IDEOGRAPH if is_unspaced(passage) else 1),
     )
