@@ -407,7 +407,7 @@ def _updates_first(hits: Sequence[Hit], asked: _Asked) -> list[Hit]:
             newer = by_id[newer].record.superseded_by
         for link in reversed(chain.values()):
             lift = hit.score - link.score
-            lifted = _moved(link, lift) if lift > 0 else link
+            lifted = replace(_moved(link, lift), score=hit.score) if lift > 0 else link
             placed.setdefault(link.record.id, lifted)
     return list(placed.values())
 
@@ -430,7 +430,9 @@ def _repeats_last(hits: Sequence[Hit], weights: Weights) -> list[Hit]:
         return list(hits)
     rest = [*kept, *hits[weights.folded_hits :]]
     last = rest[-1].score
-    return [*rest, *(_moved(hit, min(0.0, last - hit.score), "repeat") for hit in repeats)]
+    # Beside the last and not a rounding above it.
+    behind = (_moved(hit, min(0.0, last - hit.score), "repeat") for hit in repeats)
+    return [*rest, *(replace(hit, score=min(hit.score, last)) for hit in behind)]
 
 
 def _says_the_same(hit: Hit, better: Hit, weights: Weights) -> bool:
