@@ -60,6 +60,14 @@ def test_stdout_is_the_answer_and_nothing_else(shared: Shared) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "Take Maven.\n", "")
 
 
+def test_a_person_at_a_terminal_sees_markdown(shared: Shared, server: OllamaServer) -> None:
+    server.says = "Take **Maven**."
+    code, shown = shared.on_terminal("chat", QUESTION)
+    assert code == 0
+    assert "**" not in shown
+    assert "Maven" in shown
+
+
 def test_json_is_the_shape_of_the_contract(shared: Shared) -> None:
     shared.here("remember", MAVEN, "--kind", "preference")
     (memory,) = shared.json("list")["memories"]
@@ -117,6 +125,12 @@ def test_the_memory_that_helps_is_sent_with_its_date_and_the_other_is_not(
     assert asked(server)[0].endswith(f"</memories>\n\n{QUESTION}")
     assert f"- [2026-01-05 cli] {MAVEN}\n" in asked(server)[0]
     assert "Tilly" not in json.dumps(server.chats())
+
+
+def test_who_one_is_is_sent_whatever_the_question(shared: Shared, server: OllamaServer) -> None:
+    shared.here("remember", "I am Ana, a beekeeper", "--priority", "P0")
+    shared.here("chat", "What is the capital of Mongolia?")
+    assert "I am Ana, a beekeeper" in asked(server)[0]
 
 
 @pytest.mark.parametrize(
