@@ -787,7 +787,7 @@ class Memory:
             model: who is asked about what rules do not see, once for several turns.
             until: a `time.monotonic()` after which no more is begun; by default in a moment.
         """
-        if not self._can_learn(model):
+        if not self._can_learn(self.read_side(), model):
             return Learned()
         with self.one_command():
             return self._learner.drain(
@@ -835,8 +835,7 @@ class Memory:
             waits=self.place.has_model,
         )
 
-    def _can_learn(self, model: ChatModel | None) -> bool:
-        side = self.read_side()
+    def _can_learn(self, side: Side | None, model: ChatModel | None) -> bool:
         if side is None or not self.place.learns:
             return False
         with side.snapshot() as db:
@@ -1127,7 +1126,8 @@ class Memory:
             self._do_later(self._compact)
         if side.count_unseen():
             self._do_later(self._renew_some)
-        if self._can_learn(None):
+        # Asked of the writer: a reader that stays open would keep SQLite's log from being emptied.
+        if self._can_learn(side, None):
             self._do_later(self.learn)
         # Left over from a chat that died.
         if sessions.has_waiting(side):
