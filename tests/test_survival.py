@@ -240,7 +240,7 @@ def test_forgetting_on_a_full_disk_hides_at_once_and_says_what_it_needs(disk: Pa
 
 def test_an_import_larger_than_the_disk_keeps_what_was_read(disk: Path, tmp_path: Path) -> None:
     data = disk / "data"
-    (disk / "filler").write_bytes(b"\0" * 4_000_000)
+    (disk / "filler").write_bytes(b"\0" * 5_000_000)
     result = done(start("import", history(tmp_path / "history.jsonl", 16_000), data=data))
     assert result.returncode in (3, 5)
     assert is_clean(result), result.stderr
