@@ -20,7 +20,7 @@ _MONTH = (
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
-_YEAR = r"(?P<year>(?:19|20)\d\d)\b"
+_YEAR = r"(?P<year>(?:19|20)\d\d)\b(?![-/.]\d)"
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _UNIT = r"(?:day|week|month|year)"
 _NUMBER_ZH = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
@@ -34,6 +34,19 @@ _THIRDS = {
     **dict.fromkeys(("late", "end", "底", "末", "下旬"), (21, 31)),
 }
 """The first and the last day of a part of a month."""
+
+_SEASONS = {
+    **dict.fromkeys(("spring", "春"), 3),
+    **dict.fromkeys(("summer", "夏"), 6),
+    **dict.fromkeys(("autumn", "fall", "秋"), 9),
+    **dict.fromkeys(("winter", "冬"), 12),
+}
+"""The first of a season's three months, north of the equator."""
+
+_PARTS_OF_YEAR = {"初": (1, 2), "中": (6, 7), "底": (11, 12), "末": (11, 12)}
+"""The first and the last month of a part of a year."""
+
+_YEARS_BACK = {"今": 0, "去": 1, "前": 2, "this": 0, "last": 1}
 
 _SAME_DAY = {
     **dict.fromkeys(("this morning", "this afternoon", "this evening", "tonight"), "today"),
@@ -164,6 +177,38 @@ def _read_year(match: re.Match[str], here: _Here) -> Span | None:
     return here.read(match["year"])
 
 
+def _read_season(match: re.Match[str], here: _Here) -> Span | None:
+    """The season of the year that is named, else the latest that has begun (with "last": and ended).
+
+    "In summer" alone is none: it asks for a habit as often as for a time.
+    """
+    first = _SEASONS[match["season"].casefold()]
+    named = match.groupdict()
+    which = (named.get("which") or "").casefold()
+    this_year = here.today().year
+    if named.get("year"):
+        return _months(here, int(named["year"]), first, 3)
+    if which in ("今", "去", "前"):
+        return _months(here, this_year - _YEARS_BACK[which], first, 3)
+    latest = (_months(here, this_year - back, first, 3) for back in range(3))
+    return next(
+        (span for span in latest if span and (span.end if which == "last" else span.start) <= here.now), None
+    )
+
+
+def _read_part_of_year(match: re.Match[str], here: _Here) -> Span | None:
+    first, last = _PARTS_OF_YEAR[match["part"]]
+    year = here.today().year - _YEARS_BACK.get(match["which"] or "今", 0)
+    return _months(here, year, first, last - first + 1)
+
+
+def _months(here: _Here, year: int, first: int, count: int) -> Span | None:
+    """So many months from the first on, into the next year where they reach it."""
+    last = first + count - 1
+    begin, end = here.read(f"{year}-{first:02}"), here.read(f"{year + last // 13}-{(last - 1) % 12 + 1:02}")
+    return Span(begin.start, end.end) if begin and end else None
+
+
 _DATES: tuple[tuple[str, _Reader], ...] = (
     (r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b", _read_date),
     (rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?(?:\s*{_YEAR})?", _read_date),
@@ -180,6 +225,11 @@ _DATES: tuple[tuple[str, _Reader], ...] = (
         rf"\s*(?:(?P<day>{_NUMBER_ZH})\s*[日号]?|(?P<part>初|上旬|中旬|中|底|末|下旬))?",
         _read_date,
     ),
+    (
+        rf"\b(?:in|of|during|since) (?:the )?(?P<season>spring|summer|autumn|fall|winter),? (?:of )?{_YEAR}",
+        _read_season,
+    ),
+    (r"(?P<year>(?:19|20)\d\d)\s*年(?P<season>[春夏秋冬])[天季]?", _read_season),
     (r"(?P<year>(?:19|20)\d\d)\s*年(?!\s*(?:\d|[一二三四五六七八九十]))", _read_year),
 )
 
@@ -204,6 +254,13 @@ def _read_past(match: re.Match[str], here: _Here) -> Span | None:
     """From then until now: "the past two weeks"."""
     count, unit = match["count"] or "1", match["unit"].casefold()
     since = here.read(f"{count} {unit}s ago" if unit.isascii() else f"{count}{unit}前")
+    return since and Span(since.start, here.now)
+
+
+def _read_few(match: re.Match[str], here: _Here) -> Span | None:
+    """Some days or weeks ago: seven of them at most."""
+    unit = {"周": "week", "星期": "week"}.get(match["unit"], "week" if match["unit"][0] in "wW" else "day")
+    since = here.read(f"7 {unit}s ago")
     return since and Span(since.start, here.now)
 
 
@@ -246,9 +303,16 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
     (rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
     (r"\b(?P<which>last|this|next) weekend\b", _read_weekend),
     (rf"\blast {_MONTH}", _read_named_month),
+    (r"\b(?P<which>last|this) (?P<season>spring|summer|autumn|fall|winter)\b", _read_season),
+    (r"\b(?:a few|several|some) (?P<unit>day|week)s ago\b", _read_few),
+    (r"\b(?:last|past) few (?P<unit>day|week)s\b", _read_few),
     (rf"\bon (?P<weekday>{_WEEKDAY})\b", _read_weekday),
     (rf"\b{_COUNT} (?P<unit>{_UNIT})s? ago\b", _read_ago),
     (rf"\b(?:past|last) (?:(?P<count>{_COUNT}) )?(?P<unit>{_UNIT})s?\b", _read_past),
+    (r"(?P<which>[今去前])年的?(?P<season>[春夏秋冬])[天季]", _read_season),
+    (r"(?P<which>[今去前])?年(?:年)?(?P<part>[初中底末])", _read_part_of_year),
+    (r"几个?(?P<unit>天|周|星期)(?:之前|以前|前)", _read_few),
+    (r"(?:前|最近|这)几个?(?P<unit>天|周|星期)", _read_few),
     (r"大前天|前天|昨天|昨日|今天|明天|大后天|后天|去年|今年|前年|明年|后年", _read_typed),
     (r"今[早晚晨夜]|昨[晚夜早]|前[晚夜]", _read_typed),
     (r"(?:上上|[上这本下])个?(?:周|星期|礼拜|月)(?![一二三四五六日天末])", _read_typed),
@@ -261,7 +325,7 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
 
 _BETWEEN = re.compile(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
 _MAY_HOLD_TIME = re.compile(
-    r"\d|[年月日号周天昨今明前后]|星期|礼拜|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this|next|ago"
+    r"\d|[年月日号周天季昨今明前后]|星期|礼拜|\b(?:over|several|some|few)\s|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this|next|ago"
     r"|on\s|in\s|of\s|since|early|mid|late|during|until|by\s)",
     re.IGNORECASE,
 )
