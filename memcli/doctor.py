@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from memcli import mend
 from memcli.config import CONFIG_VARIABLE, load_settings
 from memcli.errors import MemcliError, ModelError
 from memcli.memory import Memory
@@ -20,6 +21,7 @@ from memcli.models.ollama_embed import OllamaEmbedder
 from memcli.models.pick import ChatPlace, offers, pick_chat
 from memcli.models.probes import CHAT_PROBES, LEARN_PROBES, SILENCE_S, Probed
 from memcli.store.engine import GoneError
+from memcli.store.identity import is_lost
 from memcli.store.lance import INDEXES
 from memcli.store.side import Side
 from memcli.types import ChatModel
@@ -33,12 +35,15 @@ _GOOD_FREE_BYTES = 500 * _MB
 _ROOM_TO_ERASE = 2
 _OTHERS_MAY_READ = 0o077
 _OTHERS_MAY_WRITE = 0o022
+_NAMED = 5
 _MANY_UNINDEXED_ROWS = 1_000
 _LARGE_UNINDEXED_SHARE = 0.2
 # Vectors are float32.
 _UNIT_TOLERANCE = 1e-3
 
 _FROM_BACKUP = "copy the directory away, then put it back from a backup"
+LOST = "import or remember again what you have elsewhere; a backup may hold it too"
+_FIX = "run: memcli doctor --fix"
 _KEEP_HERE = "use a server on this machine, or mark what must stay here with --private"
 _PERMISSIONS = "look at the permissions of the data directory, then check again"
 _REINDEX = "the next forget builds the indexes anew"
@@ -82,11 +87,12 @@ class _Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A check: its name, its function, and what helps when an error says nothing better."""
+    """A check: its name, its function, what helps when an error says nothing better, and what mends it."""
 
     name: str
     examine: Callable[[_Subject], _Finding]
     hint: str
+    mend: Callable[[Memory], mend.Mended] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,10 @@ class ChatUse:
     place: ChatPlace
 
 
-def checks(memory: Memory, *, config: Path, chat: ChatUse) -> Iterator[Check]:
-    """Every check, in an order in which one explains the next; nothing is changed and nothing raised.
+def checks(memory: Memory, *, config: Path, chat: ChatUse, fix: bool = False) -> Iterator[Check]:
+    """Every check, in an order in which one explains the next; nothing is raised.
+
+    Nothing is changed unless `fix`: then what can be mended without loss is, and checked again.
 
     A store that cannot be read ends the checks: its embedder is not known either. Models are asked fixed
     questions, and only at the hosts that the settings name.
@@ -108,24 +116,47 @@ def checks(memory: Memory, *, config: Path, chat: ChatUse) -> Iterator[Check]:
         memory: whose place, store and embedder are examined.
         config: where config.toml is or would be.
         chat: the chat models of the settings.
+        fix: whether to mend.
     """
     subject = _Subject(memory, config)
     for row in _PLACE:
-        yield _told(row, subject)
+        yield _told(row, subject, fix=fix)
     if subject.side.exists() or Path(memory.place.lance).is_dir():
         for row in _STORE:
-            check = _told(row, subject)
+            check = _told(row, subject, fix=fix)
             yield check
             if check.state == "fail":
                 return
     else:
         yield Check("store", "ok", "no store yet", "")
     for row in _MODELS:
-        yield _told(row, subject)
+        yield _told(row, subject, fix=False)
     yield from _chat_checks(chat)
 
 
-def _told(row: _Row, subject: _Subject) -> Check:
+def _told(row: _Row, subject: _Subject, *, fix: bool) -> Check:
+    check = _checked(row, subject)
+    if check.state == "ok" or row.mend is None:
+        return check
+    if not fix:
+        # What only waits for the next command says so itself.
+        return check if check.hint != row.hint else replace(check, hint=_FIX)
+    try:
+        done = row.mend(subject.memory)
+    except MemcliError as error:
+        return replace(
+            check, found=f"{check.found}; not mended: {error.message}", hint=error.hint or check.hint
+        )
+    after = _checked(row, subject)
+    told = f"{done.told} (it was: {check.found})"
+    if after.state != "ok":
+        return replace(after, found=f"{told}; {after.found}")
+    if done.lost:
+        return Check(row.name, "warn", f"{told}; {done.lost}", LOST)
+    return replace(after, found=told)
+
+
+def _checked(row: _Row, subject: _Subject) -> Check:
     try:
         return Check(row.name, *_examined(row, subject))
     except MemcliError as error:
@@ -227,15 +258,16 @@ def _size_bytes(directory: Path) -> int:
 
 
 def _side_store(subject: _Subject) -> _Finding:
-    if not subject.side.exists():
-        return "fail", f"{subject.side} is missing: without it no memory is found", _FROM_BACKUP
+    place = subject.memory.place
+    if is_lost(subject.side, place.lance):
+        return "fail", f"{subject.side} is missing or empty: without it no memory is found", _FIX
     side = Side(subject.side, writable=False)
     try:
         side.state()
         fault = side.check()
     finally:
         side.close()
-    return ("fail", f"{subject.side} is damaged: {fault}", _FROM_BACKUP) if fault else ("ok", "sound", "")
+    return ("fail", f"{subject.side} is damaged: {fault}", _FIX) if fault else ("ok", "sound", "")
 
 
 def _tables(subject: _Subject) -> _Finding:
@@ -243,11 +275,6 @@ def _tables(subject: _Subject) -> _Finding:
     names = store.in_use()
     if names and not subject.has_tables:
         return "fail", f"{subject.memory.place.lance} is missing", _FROM_BACKUP
-    if not names and subject.has_tables:
-        # An empty side store is as good as a new one, to all but these tables.
-        lost = [name for name in store.database.table_names() if store.table(name).count()]
-        if lost:
-            return "fail", f"{subject.side} does not know its tables: {', '.join(lost)}", _FROM_BACKUP
     told = []
     for name in names:
         table = store.table(name)
@@ -257,6 +284,15 @@ def _tables(subject: _Subject) -> _Finding:
             batch.to_pylist()
         told.append(f"{name} ({rows:,} rows)")
     return "ok", ", ".join(told) or "nothing is stored yet", ""
+
+
+def _files(subject: _Subject) -> _Finding:
+    faults = mend.faults(subject.memory)
+    if not faults:
+        return "ok", "every file is what was written", ""
+    told = "; ".join(f"{fault.file} {fault.why}" for fault in faults[:_NAMED])
+    more = f"; and {len(faults) - _NAMED:,} more" if len(faults) > _NAMED else ""
+    return "fail", told + more, _FIX
 
 
 def _left_over(subject: _Subject) -> _Finding:
@@ -426,18 +462,19 @@ def _probed(name: str, ask: Callable[[ChatModel], Probed], model: ChatModel) -> 
 # --- the table ------------------------------------------------------------------------------------
 
 _PLACE = (
-    _Row("data directory", _data_directory, _PERMISSIONS),
+    _Row("data directory", _data_directory, _PERMISSIONS, mend.permissions),
     _Row("config file", _config_file, "mend the file, or move it away"),
     _Row("disk space", _disk_space, _PERMISSIONS),
     _Row("lock", _lock, _PERMISSIONS),
 )
 _STORE = (
-    _Row("side store", _side_store, _FROM_BACKUP),
-    _Row("tables", _tables, "copy the directory away, then save what can be read with `memcli export`"),
-    _Row("left-over tables", _left_over, _PERMISSIONS),
-    _Row("unfinished work", _unfinished, _PERMISSIONS),
-    _Row("indexes", _indexes, _REINDEX),
-    _Row("vectors", _vectors, "make the vectors anew with `memcli reembed`"),
+    _Row("side store", _side_store, _FIX, mend.side_store),
+    _Row("tables", _tables, _FIX, mend.tables),
+    _Row("files", _files, _FIX, mend.files),
+    _Row("left-over tables", _left_over, _PERMISSIONS, mend.left_over),
+    _Row("unfinished work", _unfinished, _PERMISSIONS, mend.unfinished),
+    _Row("indexes", _indexes, _REINDEX, mend.indexes),
+    _Row("vectors", _vectors, "make the vectors anew with `memcli reembed`", mend.vectors),
 )
 _MODELS = (
     _Row("embedder", _embedder, "choose another with `memcli reembed`"),

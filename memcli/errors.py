@@ -56,3 +56,15 @@ class StoreError(MemcliError):
     """The store is locked, damaged, full or cannot be written."""
 
     exit_code = 5
+
+
+class DamagedError(StoreError):
+    """A file of the store is not what was written."""
+
+
+class DiskFullError(StoreError):
+    """The disk is full; `room` says how much more would do, where that is known."""
+
+    def __init__(self, room: str = "some space", then: str = "run the command again") -> None:
+        super().__init__("the disk is full", f"free {room}, and {then}; nothing that was stored is lost")
+        self.is_measured = room != "some space"

@@ -28,10 +28,10 @@ from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
-from memcli.store import events, journal, queue, talks
+from memcli.store import events, identity, journal, queue, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
-from memcli.store.side import Side
+from memcli.store.side import Side, refuse_newer
 from memcli.store.where import holds_any, one_of
 from memcli.tasks import Tasks, value_of
 from memcli.times import Span, local_zone
@@ -357,7 +357,7 @@ class Memory:
         """Queue the note on a recall that began when the store was of this generation."""
 
         def note() -> None:
-            if not self._side_path.exists():
+            if not self.side_path.exists():
                 return
             with self.write_side() as side:
                 # An erase has gone by since: nothing may bring an erased id back.
@@ -657,7 +657,8 @@ class Memory:
         from memcli.store import purge
 
         records = [change.record for change in plan.changes]
-        with self.write() as (store, side):
+        room = purge.room_told(Path(self.place.lance), then="run the command again: nothing is changed yet")
+        with room, self.write() as (store, side):
             if records and not plan.everything:
                 store.apply(renewal.bridged(store, side, records, now=self.clock()))
             if records or plan.everything:
@@ -1023,19 +1024,21 @@ class Memory:
     # --- opening ----------------------------------------------------------------------------------
 
     @property
-    def _side_path(self) -> Path:
+    def side_path(self) -> Path:
+        """The side store's file."""
         return self.place.directory / "side.db"
 
     def read_side(self) -> Side | None:
         """The side store for reading, opened once as long as it is the same file."""
+        identity.refuse_lost(self.side_path, self.place.lance)
         try:
-            file = self._side_path.stat().st_ino
+            file = self.side_path.stat().st_ino
         except FileNotFoundError:
             self.close()
             return None
         if self._side is None or self._side[0] != file:
             self.close()
-            self._side = (file, Side(self._side_path, writable=False))
+            self._side = (file, Side(self.side_path, writable=False))
         self._side[1].catch_up()
         return self._side[1]
 
@@ -1058,24 +1061,32 @@ class Memory:
         """The store for writing, under the lock; made on first use. What was broken off is finished first."""
         from memcli.store import purge
 
-        _make_private(self.place.directory)
+        self._prepare()
         with writing(self.place.directory / ".lock", timeout_s=self.place.lock_timeout_s, notice=self.notice):
-            side = Side(self._side_path, writable=True)
+            side = Side(self.side_path, writable=True)
             try:
                 store = LanceStore(self.place.lance, side)
                 if store.state.erasing or store.state.rebuild:
                     purge.finish(store, side, now=self.clock())
                 undo.finish(store, side, now=self.clock())
                 yield store, side
+                store.seal()
+                identity.note(self.place.directory, store.state)
             finally:
                 side.close()
 
     @contextmanager
     def write_side(self) -> Iterator[Side]:
         """The side store for what is in no table: SQLite's own lock is enough, nobody waits for an import."""
-        _make_private(self.place.directory)
-        with closing(Side(self._side_path, writable=True)) as side:
+        self._prepare()
+        with closing(Side(self.side_path, writable=True)) as side:
             yield side
+
+    def _prepare(self) -> None:
+        """Make the directory, or refuse one that must not be written to, before anything in it is touched."""
+        refuse_newer(self.side_path)
+        identity.refuse_lost(self.side_path, self.place.lance)
+        _make_private(self.place.directory)
 
     @contextmanager
     def one_command(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ import pytest
 import memcli
 
 LINE = """
-__main__ → cli → serve → mcp → doctor → eval → chat → memory → absorb → moved → reading → retold
+__main__ → cli → serve → mcp → doctor → mend → eval → chat → memory → absorb → moved → reading → retold
 → vectors → learn → sessions → tasks → undo → renewal → selection → stats → package → export → models → store
 → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
 → lifecycle → about → extract → passages → variants → importers → redact → config → weights → atomic

@@ -147,6 +147,7 @@ def test_a_lock_that_is_held_is_a_warning(memory: Memory) -> None:
 
 def _damage_side_store(memory: Memory) -> None:
     path = memory.place.directory / "side.db"
+    path.with_name("side.db-wal").unlink(missing_ok=True)
     path.write_bytes(b"not a database, though it is as long as one".ljust(path.stat().st_size))
 
 
@@ -182,11 +183,11 @@ def _cut_a_data_file(memory: Memory) -> None:
     [
         (_damage_side_store, "side store", "damaged"),
         (_lose_side_store, "side store", "side.db is missing"),
-        (_empty_side_store, "tables", "side.db does not know its tables: memories_1"),
+        (_empty_side_store, "side store", "side.db is missing or empty"),
         (_come_from_the_future, "side store", "newer memcli (schema 99"),
         (_lose_tables, "tables", "lance is missing"),
         (_lose_a_table, "tables", "missing"),
-        (_cut_a_data_file, "tables", "cannot be read"),
+        (_cut_a_data_file, "tables", "damaged"),
     ],
     ids=lambda value: value.__name__.strip("_") if callable(value) else None,
 )
@@ -199,7 +200,7 @@ def test_a_store_that_cannot_be_read_is_a_failure_and_the_last_check(
     last = list(examined(memory).values())[-1]
     assert (last.check, last.state) == (name, "fail")
     assert told in last.found
-    assert "memcli doctor" not in last.hint
+    assert "`memcli doctor`" not in last.hint
 
 
 def test_a_table_that_is_no_longer_used_is_a_warning(memory: Memory) -> None:

@@ -34,11 +34,17 @@ _NAME_WIDTH = 16
 # --- doctor ---------------------------------------------------------------------------------------
 
 
-def doctor(run: Run) -> None:
-    """Check the place, the store and the models, and say what to do. Changes nothing.
+def doctor(
+    run: Run,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what can be mended without loss, and say what was done.")
+    ] = False,
+) -> None:
+    """Check the place, the store and the models, and say what to do. Changes nothing without --fix.
 
     Examples:
       memcli doctor
+      memcli doctor --fix
       memcli doctor --json | jq '.[] | select(.state != "ok")'
 
     Exit code: 0 all well, 3 with warnings, 5 when the store is in danger.
@@ -49,7 +55,7 @@ def doctor(run: Run) -> None:
     settings = run.settings
     chat = ChatUse(settings.chat_model, settings.learn_model, ChatPlace.of(settings))
     found = []
-    for check in checks(run.memory, config=settings.config_path, chat=chat):
+    for check in checks(run.memory, config=settings.config_path, chat=chat, fix=fix):
         found.append(check)
         if not run.out.as_json:
             _show(run, check)

@@ -9,6 +9,7 @@ this file touches it, and where the stand-in does not serve, the whole package i
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memcli.errors import StoreError
+from memcli.errors import DamagedError, DiskFullError, StoreError
+from memcli.store.seal import MEND
 
 if TYPE_CHECKING:
     import asyncio
@@ -114,14 +116,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, _running_loop()).result()
 
 
+_FULL = ("no space left", "(os error 28)", "disk quota")
 # A sentence of Lance (lower case) → what it means for the person.
 _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
-    (
-        ("no space left", "(os error 28)", "disk quota"),
-        StoreError,
-        "the disk is full",
-        "free some space and run the command again; nothing that was stored is lost",
-    ),
     (
         (
             "permission denied",
@@ -133,6 +130,22 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
         StoreError,
         "the store cannot be written",
         "check the permissions of the data directory; `memcli doctor` shows it",
+    ),
+    (
+        (
+            "corrupt",
+            "failed to decode",
+            "panicked",
+            "invalid format",
+            "file size is too small",
+            "sufficient data",
+            "generic memory error",
+            "fill whole buffer",
+            "lanceerror(schema)",
+        ),
+        DamagedError,
+        "a file of the store is damaged",
+        MEND,
     ),
     (
         ("not found", "(os error 2)", "no such file"),
@@ -151,10 +164,13 @@ _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
 
 def _translation(error: BaseException) -> StoreError:
     told = str(error).lower()
+    if any(word in told for word in _FULL):
+        return DiskFullError()
     for words, kind, message, hint in _FAULTS:
         if any(word in told for word in words):
             return kind(message, hint)
-    first_line = str(error).strip().split("\n")[0][:200]
+    # Without the place in Lance's own source that it ends with.
+    first_line = re.sub(r",?\s\S+\.rs:\d.*", "", str(error).strip().split("\n")[0])[:200]
     return StoreError(f"the store cannot be read or written ({first_line})", "run `memcli doctor`")
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memcli import lifecycle
-from memcli.errors import NothingMatchedError, StoreError, UsageError
+from memcli.errors import DamagedError, NothingMatchedError, StoreError, UsageError
 from memcli.passages import as_grams, as_words, is_unspaced, query_terms
+from memcli.store import seal
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
 from memcli.store.rows import (
     ORIGIN_COLUMNS,
@@ -67,7 +69,7 @@ class LanceStore:
     """The tables of one user. Reading needs no lock; writing methods are called with it held."""
 
     def __init__(self, uri: str, side: Side | None) -> None:
-        self._uri = uri
+        self.uri = uri
         self._side = side
         self._database: Database | None = None
         self._state = side.state() if side else State()
@@ -89,14 +91,32 @@ class LanceStore:
     def database(self) -> Database:
         """The directory of tables, connected on first use."""
         if self._database is None:
-            self._database = Database(self._uri)
+            self._database = Database(self.uri)
         return self._database
 
+    @property
+    def directory(self) -> Path | None:
+        """The directory of tables; None where they are not on this machine."""
+        return None if "://" in self.uri else Path(self.uri).absolute()
+
     def table(self, name: str) -> Table:
-        """A table by name, opened once."""
+        """A table by name, opened once. Raises DamagedError when it is not the one that was written."""
         if name not in self._open:
+            self._check_newest(name)
             self._open[name] = self.database.open(name)
         return self._open[name]
+
+    def _check_newest(self, name: str) -> None:
+        known = self._state.seals.get(name)
+        if known is None or self.directory is None:
+            return
+        try:
+            seal.check_newest(self.directory, name, known)
+        except DamagedError:
+            self.refresh()
+            if self._state.seals.get(name) != known or name not in self.in_use():
+                raise GoneError("another process has replaced a table", "run the command again") from None
+            raise
 
     def _memories(self) -> Table | None:
         return self.table(self._state.memories) if self._state.memories else None
@@ -514,10 +534,42 @@ class LanceStore:
     # --- upkeep -----------------------------------------------------------------------------------
 
     def compact(self, *, keep_ms: int) -> None:
-        """Merge what many small writes left; versions younger than `keep_ms` stay for their readers."""
-        for name in (self._state.memories, *self._state.vectors.values()):
-            if name:
-                self.table(name).compact(keep_ms=keep_ms)
+        """Merge what many small writes left; versions younger than `keep_ms` stay for their readers.
+
+        Raises DamagedError before what is damaged is copied.
+        """
+        self.check_rows()
+        for name in self.in_use():
+            self.table(name).compact(keep_ms=keep_ms)
+
+    def check_rows(self) -> None:
+        """Look at every file that holds rows. Raises DamagedError when one is not what was written."""
+        if self.directory is not None:
+            sums = self._writable_side().sums()
+            for name in self.in_use():
+                seal.check_rows(self.directory, name, sums)
+
+    def seal(self) -> None:
+        """Put what was written on disk for good, and note what it is: a writer's last act under the lock."""
+        self.refresh()
+        lance, names, known = self.directory, self.in_use(), self._state.seals
+        if lance is None:
+            return
+        newest = {name: next(iter(seal.manifests(lance, name).items()), None) for name in names}
+        if {name: found and found[0] for name, found in newest.items()} == {
+            name: sealed.version for name, sealed in known.items()
+        }:
+            return
+        sums = self._writable_side().sums()
+        there = {file for name in names for file in seal.files_of(lance, name)}
+        new = seal.sums_of(lance, sorted(there - sums.keys()))
+        seals = {
+            name: seal.Seal(found[0], *(sums | new)[found[1].relative_to(lance).as_posix()])
+            for name, found in newest.items()
+            if found
+        }
+        self._writable_side().seal(seals, new=new, gone=sums.keys() - there)
+        self.refresh()
 
     def dim(self, embedder: str) -> int | None:
         """How long this embedder's vectors are; None when the store has none of them."""

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memcli.errors import DiskFullError, StoreError
 from memcli.lifecycle import hashes, origin_of
 from memcli.passages import as_grams, as_words, terms
 from memcli.store.engine import Table, run
 from memcli.store.lance import INDEXES, LanceStore, build_indexes
 from memcli.store.rows import key_id, schema, to_rows, to_table
-from memcli.store.side import Side
+from memcli.store.side import Side, drop_copies
 from memcli.store.where import holds_any, one_of
 from memcli.types import Filters, Millis, Proof, Record
 
@@ -30,7 +33,11 @@ if TYPE_CHECKING:
 
 # Rows in one commit of the copy: large, so that the new table needs no compaction.
 _COPY_ROWS = 50_000
+_HIDDEN = "the next command that writes erases what is hidden from every answer already"
 _CHUNK_BYTES = 1 << 20
+# What the new tables take beside the old ones, at most, and what the side store's log takes meanwhile.
+_ROOM = 1.2
+_ROOM_BESIDE_BYTES = 1_000_000
 # Shorter pieces of a text stand in other texts and in binary files by chance and prove nothing.
 _NEEDLE_BYTES = 12
 _CODES = ("utf-8", "utf-16-le")
@@ -70,6 +77,7 @@ def erase(
     finish(store, side, now=at)
     if not ids:
         side.empty_log()
+        drop_copies(side.path)
 
 
 def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
@@ -77,11 +85,43 @@ def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
     store.refresh()
     gone = store.state.erasing
     if gone or store.state.rebuild:
-        _replace_tables(store, side, gone, now=now)
-    _drop_left_over(store)
+        store.check_rows()
+        with room_told(Path(store.uri), then=_HIDDEN), _dropped_on_failure(store):
+            _replace_tables(store, side, gone, now=now)
+    drop_left_over(store)
     if gone:
         side.finish_erase(sorted(gone))
         store.refresh()
+
+
+@contextmanager
+def room_told(lance: Path, *, then: str) -> Iterator[None]:
+    """Say of a full disk how much more room would do: the tables are written anew before the old ones go."""
+    try:
+        yield
+    except DiskFullError as error:
+        if error.is_measured:
+            raise
+        size = sum(path.stat().st_size for path in lance.rglob("*") if path.is_file())
+        missing = max(0, round(size * _ROOM) + _ROOM_BESIDE_BYTES - shutil.disk_usage(lance.parent).free)
+        raise DiskFullError(f"{missing:,} bytes on the disk of {lance}", then) from error
+
+
+@contextmanager
+def _dropped_on_failure(store: LanceStore) -> Iterator[None]:
+    """Give back the room of tables that could not be written to their end."""
+    try:
+        yield
+    except StoreError:
+        drop_left_over(store)
+        raise
+
+
+def rewrite(store: LanceStore, side: Side, *, now: Millis) -> None:
+    """Write the tables anew from their rows as they can be read. The writers' lock is held."""
+    store.refresh()
+    _replace_tables(store, side, frozenset(), now=now)
+    drop_left_over(store)
 
 
 def _whole_texts(records: Iterable[Record]) -> Iterator[str]:
@@ -193,7 +233,7 @@ def _append(table: Table, batches: Iterator[pa.RecordBatch]) -> None:
         table.add(pa.Table.from_batches(held))
 
 
-def _drop_left_over(store: LanceStore) -> None:
+def drop_left_over(store: LanceStore) -> None:
     """Unlink tables that are not the store: replaced ones, and copies that a dead process left."""
     used = set(store.in_use())
     for name in store.database.table_names():

@@ -13,14 +13,15 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from memcli.errors import StoreError
+from memcli.errors import DamagedError, DiskFullError, StoreError
 from memcli.store import events, journal, queue, talks, tasks
+from memcli.store.seal import MEND, Seal, Sum
 from memcli.types import Millis
 
 # Append only: a store of version N is brought up by the scripts from N on. What changes the columns of
@@ -105,6 +106,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # What is indexed is folded: traditional characters, lone letters and digits.
     "INSERT OR IGNORE INTO meta SELECT 'rebuild', '1' FROM meta WHERE key = 'memories'",
+    "CREATE TABLE sums (file TEXT PRIMARY KEY, size INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",
 )
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -126,6 +128,12 @@ _OF_THE_USER = (
     "unseen",
     "telling",
 )
+# What is laid beside a file is named after it and this.
+ASIDE = ".aside-"
+# Where SQLite keeps its user_version in the head of a file.
+_HEAD_BYTES, _VERSION_AT = 100, 60
+# The key of the hashes, and what the store is made of.
+_OF_THE_STORE = ("meta", "sums")
 # Variables in one SQL statement; SQLite's own limit is higher on every build since 3.32.
 _AT_ONCE = 900
 
@@ -143,12 +151,16 @@ class State:
     """The vector table of each embedder that the store has vectors of."""
     embedder: str | None = None
     """The embedder that questions are asked with."""
+    tables: int = 0
+    """How many tables were ever begun: the number in the name of the newest."""
     erasing: frozenset[str] = frozenset()
     rebuild: bool = False
     applying: int | None = None
     """The entry of the journal that is being carried out."""
     undoing: tuple[int, ...] = ()
     """The entries that are being taken back."""
+    seals: Mapping[str, Seal] = field(default_factory=dict)
+    """The newest version of each table, as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,24 +187,21 @@ class Side:
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
         self._is_copy = False
+        # Opening is enough to change a file: the log is begun, or written back.
+        refuse_newer(path)
         with self._translated():
             self._db = _connect(path, writable=writable)
             version = self._version()
+            _refuse_newer(version)
             if version < SCHEMA_VERSION:
                 if not writable:
                     # Older, or just being made by a writer: read as what the next writer will make of it.
                     self._db = _copied_to_memory(self._db)
                     self._is_copy = True
-                self._migrate(version)
+                self._migrate()
 
     def _version(self) -> int:
-        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"this store was written by a newer memcli (schema {version}, ours is {SCHEMA_VERSION})",
-                "update memcli; nothing was touched",
-            )
-        return version
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def catch_up(self) -> None:
         """Look at the file again where a copy of it was read: a writer may have brought it up to date."""
@@ -235,19 +244,20 @@ class Side:
             finally:
                 self._db.execute("ROLLBACK")
 
-    def _migrate(self, version: int) -> None:
-        for number, script in enumerate(MIGRATIONS[version:], version + 1):
-            # executescript would commit first; one transaction holds the script and its number.
-            with self.change() as db:
-                # Another process may have migrated while this one waited.
-                if int(db.execute("PRAGMA user_version").fetchone()[0]) >= number:
-                    continue
-                for statement in script.split(";"):
-                    if statement.strip():
-                        db.execute(statement)
-                # In the same commit: a process that finds the schema made has to find the key too.
-                db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(32),))
-                db.execute(f"PRAGMA user_version = {number}")
+    def _migrate(self) -> None:
+        """Bring the file up to date in one commit; its old self is laid beside it until the next forget."""
+        # executescript would commit first.
+        with self.change() as db:
+            # Another process may have migrated while this one waited.
+            version = self._version()
+            if version and not self._is_copy and version < SCHEMA_VERSION:
+                copy_beside(self.path, f"schema-{version}")
+            for statement in ";".join(MIGRATIONS[version:]).split(";"):
+                if statement.strip():
+                    db.execute(statement)
+            # In the same commit: a process that finds the schema made has to find the key too.
+            db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(32),))
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -262,10 +272,12 @@ class Side:
             memories=meta.get("memories"),
             vectors=json.loads(meta.get("vectors", "{}")),
             embedder=meta.get("embedder"),
+            tables=int(meta.get("tables", 0)),
             erasing=erasing,
             rebuild="rebuild" in meta,
             applying=int(meta["applying"]) if "applying" in meta else None,
             undoing=tuple(json.loads(meta.get("undoing", "[]"))),
+            seals={name: Seal(*seal) for name, seal in json.loads(meta.get("seals", "{}")).items()},
         )
 
     def generation(self) -> int:
@@ -308,6 +320,22 @@ class Side:
         """Begin to count again: the store is compact."""
         with self.change() as db:
             db.execute("DELETE FROM meta WHERE key = 'commits'")
+
+    # --- seals ------------------------------------------------------------------------------------
+
+    def sums(self) -> dict[str, Sum]:
+        """The size and the CRC-32 of each file of the tables, as it was written."""
+        with self._translated():
+            return {file: (size, crc) for file, size, crc in self._db.execute("SELECT * FROM sums")}
+
+    def seal(self, seals: Mapping[str, Seal], *, new: Mapping[str, Sum], gone: Iterable[str]) -> None:
+        """Note what was written and what was dropped, and which versions of the tables are the newest."""
+        with self.change() as db:
+            db.executemany("DELETE FROM sums WHERE file = ?", [(file,) for file in gone])
+            rows = [(file, *known) for file, known in new.items()]
+            db.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", rows)
+            told = {name: (seal.version, seal.size, seal.crc) for name, seal in seals.items()}
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('seals', ?)", (json.dumps(told),))
 
     # --- erasing ----------------------------------------------------------------------------------
 
@@ -361,6 +389,7 @@ class Side:
             # Again: something may have been noted of them since the erase began.
             _delete_noted(db, ids)
         self.empty_log()
+        drop_copies(self.path)
         # Only now: stopped before this, the next writer empties the log again.
         with self.change() as db:
             _delete_ids(db, ("erasing",), ids)
@@ -396,7 +425,7 @@ class Side:
         with self.snapshot() as db:
             held = {}
             for (table,) in db.execute(_TABLES).fetchall():
-                if table != "meta":
+                if table not in _OF_THE_STORE:
                     rows = db.execute(f"SELECT * FROM {table}")
                     columns = [column[0] for column in rows.description]
                     held[table] = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -534,7 +563,25 @@ class Side:
         with self.change() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('undoing', ?)", (json.dumps(list(entries)),))
 
+    def journalled(self) -> set[str]:
+        """The memories that the journal has seen stored."""
+        with self._translated():
+            return {id_ for (id_,) in self._db.execute("SELECT id FROM journal_added")}
+
     # --- checking ---------------------------------------------------------------------------------
+
+    def restore(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Put rows of a damaged side store into this one."""
+        marks = ",".join("?" * len(columns))
+        sql = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+        with self.change() as db:
+            db.executemany(sql, rows)
+
+    def layout(self) -> dict[str, list[str]]:
+        """The columns of each table."""
+        with self.snapshot() as db:
+            names = [table for (table,) in db.execute(_TABLES)]
+            return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
 
     def check(self) -> str | None:
         """What SQLite finds wrong with its own file; None when all is well."""
@@ -548,6 +595,49 @@ class Side:
             for part in _parts(values):
                 found.update(row[0] for row in self._db.execute(sql.format(",".join("?" * len(part))), part))
         return found
+
+
+def _version_in(path: Path) -> int:
+    """The schema that the head of the file names; 0 where there is none. What its log holds may be newer."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return 0
+    is_ours = head.startswith(b"SQLite format 3\0") and len(head) == _HEAD_BYTES
+    return int.from_bytes(head[_VERSION_AT : _VERSION_AT + 4], "big") if is_ours else 0
+
+
+def refuse_newer(path: Path) -> None:
+    """Raise StoreError for the file of a newer memcli, which is read and not opened."""
+    _refuse_newer(_version_in(path))
+
+
+def _refuse_newer(version: int) -> None:
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"this store was written by a newer memcli (schema {version}, ours is {SCHEMA_VERSION})",
+            "update memcli; nothing was touched",
+        )
+
+
+def copy_beside(path: Path, why: str) -> Path:
+    """Lay the file as it is now beside itself, for its owner alone; returns where."""
+    copy = path.with_name(f"{path.name}{ASIDE}{why}")
+    copy.unlink(missing_ok=True)
+    copy.touch(mode=0o600)
+    with (
+        closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as now,
+        closing(sqlite3.connect(copy)) as db,
+    ):
+        now.backup(db)
+    return copy
+
+
+def drop_copies(path: Path) -> None:
+    """Unlink what was laid beside the file: it may hold what is forgotten."""
+    for copy in path.parent.glob(f"{path.name}{ASIDE}*"):
+        copy.unlink()
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
@@ -622,14 +712,12 @@ def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def _translation(path: Path, error: sqlite3.Error) -> StoreError:
     told = str(error)
     if "full" in told:
-        return StoreError(
-            "the disk is full", "free some space and run the command again; nothing that was stored is lost"
-        )
+        return DiskFullError()
     if "readonly" in told or "unable to open" in told:
         return _unwritable(path)
     if "locked" in told:
         return StoreError("the store is locked by another program", f"see which program holds {path}")
-    return StoreError(f"{path} is damaged ({told})", "run `memcli doctor`")
+    return DamagedError(f"{path} is damaged ({told})", MEND)
 
 
 def _unwritable(path: Path) -> StoreError:

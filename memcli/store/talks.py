@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from memcli.types import Session, Turn
 
@@ -94,6 +94,14 @@ def has_waiting(db: sqlite3.Connection) -> bool:
 def mark_kept(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
     """These turns are memories now."""
     db.executemany("UPDATE turns SET kept = ? WHERE memory_id = ?", [(_IS_MEMORY, id_) for id_ in memory_ids])
+
+
+def keep_again(db: sqlite3.Connection, present: Collection[str]) -> set[str]:
+    """Let turns wait whose memories are no longer present; returns the ids of these."""
+    kept = {id_ for (id_,) in db.execute(f"SELECT memory_id FROM turns WHERE kept = {_IS_MEMORY}")}
+    gone = kept.difference(present)
+    db.executemany("UPDATE turns SET kept = ? WHERE memory_id = ?", [(_WAITING, id_) for id_ in gone])
+    return gone
 
 
 def past_inputs(db: sqlite3.Connection, *, limit: int) -> list[str]:

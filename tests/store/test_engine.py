@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memcli.errors import StoreError
+from memcli.errors import DiskFullError, StoreError
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run, translated
 
 SCHEMA = pa.schema([pa.field("key", pa.string(), nullable=False), pa.field("text", pa.string())])
@@ -98,8 +98,8 @@ print(table.count_rows(), Database(sys.argv[1]).open("t").count(), native(lean=F
 @pytest.mark.parametrize(
     ("told", "kind", "says"),
     [
-        ("IO: No space left on device (os error 28)", StoreError, "disk is full"),
-        ("lance error: Disk quota exceeded", StoreError, "disk is full"),
+        ("IO: No space left on device (os error 28)", DiskFullError, "disk is full"),
+        ("lance error: Disk quota exceeded", DiskFullError, "disk is full"),
         ("Permission denied (os error 13)", StoreError, "cannot be written"),
         ("Read-only file system (os error 30)", StoreError, "cannot be written"),
         ("Object at location x.lance not found", GoneError, "missing"),

@@ -433,7 +433,7 @@ def _replaced(store: LanceStore, side: Side) -> None:
 
 def _dropped(store: LanceStore, side: Side) -> None:
     _replaced(store, side)
-    purge._drop_left_over(store)
+    purge.drop_left_over(store)
 
 
 @pytest.mark.parametrize("stop", [_begun, _half_copied, _replaced, _dropped])

@@ -1,0 +1,369 @@
+"""Mend what can be mended without loss: what replaces a damaged part is made of what is whole.
+
+What was lost with the damage is named. Nothing that may still be of use to somebody is unlinked: a damaged
+side store and a damaged manifest are laid aside, until something is forgotten.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memcli.errors import DamagedError, StoreError
+from memcli.memory import Memory
+from memcli.store import identity, purge, seal, talks
+from memcli.store.engine import GoneError, Table
+from memcli.store.lance import LanceStore, build_indexes
+from memcli.store.lock import writing
+from memcli.store.rows import RECORD_COLUMNS, key_id, to_record, to_rows
+from memcli.store.side import ASIDE, Side, refuse_newer
+
+_NAMED = 10
+# What the first row of a memory decides.
+_MADE = ("key", "start", "end", "words", "grams")
+_LAST = "what was changed last may be as it was before: see `memcli list --sort updated`"
+_BACKUP = "restore the newest backup, or save what can be read with `memcli export`"
+_UNREADABLE = (DamagedError, GoneError)
+
+# What a table of the side store holds, in words, for whom it is lost.
+_HOLDS = {
+    "tombstones": "what was forgotten (an import may bring it back)",
+    "erasing": "what was being erased (forget it again)",
+    "turns": "turns of chats",
+    "sessions": "sessions of chats",
+    "task_values": "values of tasks",
+    "task_versions": "steps of tasks",
+    "tasks": "tasks",
+    "queue": "what waits to be learned from",
+    "review": "what waits for a yes or no",
+    "journal": "what undo takes back",
+    "journal_added": "the memories that undo takes back",
+    "journal_changed": "how memories were before",
+    "files": "which files were imported",
+    "reads": "how far files were read",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was done, and what the damage has taken ("" when nothing is lost)."""
+
+    told: str
+    lost: str = ""
+
+
+@contextmanager
+def _opened(memory: Memory) -> Iterator[tuple[LanceStore, Side]]:
+    """The store under the lock as it is: nothing that was left unfinished is finished first."""
+    memory.close()
+    with _locked(memory), closing(Side(memory.side_path, writable=True)) as side:
+        store = LanceStore(memory.place.lance, side)
+        yield store, side
+        store.seal()
+        identity.note(memory.place.directory, store.state)
+
+
+def _locked(memory: Memory) -> Any:
+    place = memory.place
+    return writing(place.directory / ".lock", timeout_s=place.lock_timeout_s, notice=memory.notice)
+
+
+def permissions(memory: Memory) -> Mended:
+    """Let nobody else look into the directory."""
+    try:
+        memory.place.directory.chmod(0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{error.filename}: {error.strerror}", "mend its permissions as its owner"
+        ) from error
+    return Mended("closed to others")
+
+
+def unfinished(memory: Memory) -> Mended:
+    """Finish what an erase or a migration has begun."""
+    with memory.write() as (store, side):
+        if store.state.erasing or store.state.rebuild:
+            purge.finish(store, side, now=memory.clock())
+    return Mended("finished")
+
+
+def left_over(memory: Memory) -> Mended:
+    """Drop the tables that are no longer used."""
+    with _opened(memory) as (store, _):
+        purge.drop_left_over(store)
+    return Mended("dropped")
+
+
+def indexes(memory: Memory) -> Mended:
+    """Build the indexes of words anew."""
+    with _opened(memory) as (store, _):
+        build_indexes(store.table(store.state.memories or ""))
+    return Mended("built anew")
+
+
+def vectors(memory: Memory) -> Mended:
+    """Embed what has no vector, as far as the embedder answers."""
+    left = memory.fill_vectors()
+    return Mended("made" if not left else f"made, but for {left:,}")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def tables(memory: Memory) -> Mended:
+    """Go back to the newest version that is whole; vectors that cannot be read are made anew later."""
+    done: list[str] = []
+    lost = ""
+    with _opened(memory) as (store, side):
+        memories = store.state.memories
+        if memories and not _opens(store, memories):
+            before = _last_known(store, side)
+            done.append(f"{memories} went back to version {_go_back(store, side, memories)}")
+            present = set(_ids(store.database.open(memories)))
+            with side.change() as db:
+                again = talks.keep_again(db, present)
+            lost = _named("memories that were stored after it", sorted(before - present - again)) or _LAST
+            # The seal is of the version that is no more.
+            store.seal()
+        for embedder, name in store.state.vectors.items():
+            if not _is_whole(store, name):
+                _drop_vectors(store, side, embedder)
+                done.append(f"{name} was dropped")
+        if memories and not _is_whole(store, memories):
+            raise DamagedError(f"rows of {memories} cannot be read any more", _BACKUP)
+    return Mended("; ".join(done), lost)
+
+
+def _opens(store: LanceStore, name: str) -> bool:
+    try:
+        return store.table(name).count() >= 0
+    except _UNREADABLE:
+        return False
+
+
+def _is_whole(store: LanceStore, name: str) -> bool:
+    try:
+        table = store.table(name)
+        for _ in table.scan(table.columns()):
+            pass
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _ids(table: Table) -> Iterator[str]:
+    for batch in table.scan(["key"]):
+        yield from map(key_id, batch.column(0).to_pylist())
+
+
+def _last_known(store: LanceStore, side: Side) -> set[str]:
+    """The memories that something besides their table still knows of."""
+    known = side.journalled()
+    for name in store.state.vectors.values():
+        if _is_whole(store, name):
+            known.update(_ids(store.table(name)))
+    return known - store.state.erasing
+
+
+def _go_back(store: LanceStore, side: Side, name: str) -> int:
+    """Lay manifests aside until the newest is one that can be read; returns its version."""
+    lance, sums = store.directory, side.sums()
+    assert lance is not None
+    store.forget_handle(name)
+    for version, path in seal.manifests(lance, name).items():
+        if sums.get(path.relative_to(lance).as_posix()) in (None, seal.sum_of(path)):
+            with suppress(*_UNREADABLE):
+                store.database.open(name).count()
+                return version
+        path.rename(path.with_name(f"{path.name}.damaged"))
+    raise DamagedError(f"no version of {name} can be read", _BACKUP)
+
+
+def _drop_vectors(store: LanceStore, side: Side, embedder: str) -> None:
+    kept = {name: table for name, table in store.state.vectors.items() if name != embedder}
+    dropped = store.state.vectors[embedder]
+    side.point_to(memories=store.state.memories, vectors=kept, embedder=store.state.embedder)
+    store.refresh()
+    store.forget_handle(dropped)
+    store.database.drop(dropped)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def faults(memory: Memory) -> list[seal.Fault]:
+    """The files of the tables in use that are not what was written."""
+    store, side = memory.read(), memory.read_side()
+    if store.directory is None or side is None:
+        return []
+    used = set(store.in_use())
+    sums = {file: known for file, known in side.sums().items() if file.partition(".lance/")[0] in used}
+    return list(seal.faults(store.directory, sums))
+
+
+def files(memory: Memory) -> Mended:
+    """Write the tables anew from the rows as they can be read; damaged vectors are dropped first.
+
+    Raises:
+        DamagedError: rows of memories cannot be read any more.
+    """
+    found = faults(memory)
+    doubted = ""
+    with _opened(memory) as (store, side):
+        for embedder, name in list(store.state.vectors.items()):
+            if any(fault.table == name for fault in found):
+                _drop_vectors(store, side, embedder)
+        memories = store.state.memories or ""
+        if any(fault.table == memories and fault.part in seal.ROWS for fault in found):
+            doubted = _named("memories whose text and index do not agree: look at them", _doubtful(store))
+        if any(fault.table == memories for fault in found):
+            purge.rewrite(store, side, now=memory.clock())
+    return Mended("the tables were written anew", doubted)
+
+
+def _doubtful(store: LanceStore) -> list[str]:
+    """The memories of which one column says something else than another."""
+    table = store.table(store.state.memories or "")
+    rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    try:
+        for batch in table.scan([*RECORD_COLUMNS, *_MADE]):
+            for row in batch.to_pylist():
+                rows[row["id"]].append(row)
+        return sorted(id_ for id_, some in rows.items() if not _agree(some))
+    except ValueError as error:
+        raise DamagedError(f"a text in {store.state.memories} cannot be read", _BACKUP) from error
+
+
+def _agree(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the rows of a memory are those that its first one makes."""
+    first = [row for row in rows if row["ordinal"] == 0]
+    if len(first) != 1 or first[0]["text"] is None:
+        return False
+    made = {row["key"]: row for row in to_rows(to_record(first[0]), None)}
+    return made.keys() == {row["key"] for row in rows} and all(
+        row[name] == made[row["key"]][name] for row in rows for name in _MADE
+    )
+
+
+def _named(what: str, ids: Sequence[str]) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+    return f"{len(ids):,} {what}: {', '.join(ids[:_NAMED])}{more}"
+
+
+# --- the side store -------------------------------------------------------------------------------
+
+
+def side_store(memory: Memory) -> Mended:
+    """Make the side store anew from what can be read of it, of `tables.json`, and of the tables themselves.
+
+    Raises StoreError when it is not damaged but newer, locked or unreadable for us.
+    """
+    path = memory.side_path
+    refuse_newer(path)
+    memory.close()
+    with _locked(memory):
+        found = _salvaged(path)
+        for name in ("side.db", "side.db-wal", "side.db-shm"):
+            old = path.with_name(name)
+            if old.exists():
+                old.rename(path.with_name(f"side.db{ASIDE}damaged{name.removeprefix('side.db')}"))
+        with closing(Side(path, writable=True)) as side:
+            store = LanceStore(memory.place.lance, side)
+            whose = _fill(side, found, _identity(memory.place.directory, found, store))
+            store.refresh()
+            store.seal()
+            identity.note(path.parent, store.state)
+    torn = [words for table, words in _HOLDS.items() if table not in found.whole]
+    return Mended(
+        f"made anew, its tables known from {whose}", f"lost with it: {', '.join(torn)}" if torn else ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Salvaged:
+    """The rows that a damaged side store still gives, by table; which tables it gave to their end."""
+
+    rows: Mapping[str, tuple[Sequence[str], Sequence[Sequence[Any]]]]
+    whole: frozenset[str]
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """What it said of itself."""
+        columns, rows = self.rows.get("meta", ((), ()))
+        return {row[0]: row[1] for row in rows} if list(columns) == ["key", "value"] else {}
+
+
+def _salvaged(path: Path) -> _Salvaged:
+    rows: dict[str, tuple[Sequence[str], Sequence[Sequence[Any]]]] = {}
+    whole: set[str] = set()
+    if not path.exists():
+        return _Salvaged(rows, frozenset())
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+            names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            for name in names:
+                columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})")]
+                held, is_whole = _rows_of(db, name, columns)
+                rows[name] = (columns, held)
+                whole |= {name} if is_whole else set()
+    except sqlite3.Error:
+        # Not even its list of tables can be read.
+        pass
+    return _Salvaged(rows, frozenset(whole))
+
+
+def _rows_of(
+    db: sqlite3.Connection, table: str, columns: Sequence[str]
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """The rows of a table from its beginning on, and where they break off from its end on too."""
+    held: list[tuple[Any, ...]] = []
+    for order in ("", f"ORDER BY {columns[0]} DESC"):
+        try:
+            held.extend(db.execute(f"SELECT * FROM {table} {order}"))
+        except sqlite3.Error:
+            continue
+        return held, not order
+    return held, False
+
+
+def _identity(directory: Path, found: _Salvaged, store: LanceStore) -> tuple[identity.Identity, str]:
+    """What the store is made of, and who says so."""
+    there = {name: int(name.rpartition("_")[2]) for name in store.database.table_names()}
+    told = identity.Identity.told(found.meta)
+    for known, whose in ((told, "what could be read of it"), (identity.kept(directory), identity.NAME)):
+        if known is not None and known.memories in there:
+            vectors = {name: table for name, table in known.vectors.items() if table in there}
+            return replace(known, vectors=vectors, tables=max(known.tables, *there.values())), whose
+    memories = [name for name in there if name.startswith("memories_")]
+    # The copy that an erase has not finished has no index yet.
+    best = max(
+        memories, key=lambda name: (bool(store.database.open(name).indexes()), there[name]), default=None
+    )
+    key = store.state.key.hex()
+    return identity.Identity(key, best, tables=max(there.values(), default=0)), "the tables themselves"
+
+
+def _is_indexed(store: LanceStore, name: str) -> bool:
+    try:
+        return bool(store.database.open(name).indexes())
+    except _UNREADABLE:
+        return False
+
+
+def _fill(side: Side, found: _Salvaged, known: tuple[identity.Identity, str]) -> str:
+    who, whose = known
+    layout = side.layout()
+    for name, (columns, rows) in found.rows.items():
+        if name in layout and name != "meta" and set(columns) <= set(layout[name]):
+            side.restore(name, columns, rows)
+    meta = {name: value for name, value in found.meta.items() if name not in ("seals", "rebuild")}
+    side.restore("meta", ("key", "value"), [*meta.items(), ("key", who.key), ("tables", str(who.tables))])
+    side.point_to(memories=who.memories, vectors=who.vectors, embedder=who.embedder)
+    return whose

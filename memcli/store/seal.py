@@ -1,0 +1,157 @@
+"""What each file of the tables was when it was written, so that a damaged one is seen before it is believed.
+
+Lance reads data files without looking for flipped bits, and takes the version before for the newest when a
+manifest is missing. So after each commit, while the writers' lock is held, every new file is put on disk
+for good, and its size and CRC-32 are noted in the side store. Readers compare the newest manifest, whoever
+copies rows (compaction, erase) the files that it copies, the doctor all of them.
+
+A commit that was not sealed (its process died in between) is newer than the seal, and is taken as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from memcli.errors import DamagedError
+
+Sum: TypeAlias = tuple[int, int]
+"""The size of a file in bytes, and its CRC-32."""
+
+_CHUNK_BYTES = 1 << 20
+# Manifests are named so that the newest comes first: this number less the version.
+_LAST = 2**64 - 1
+_MANIFESTS = "_versions"
+ROWS = ("data", "_deletions")
+"""The parts of a table that hold what was stored, and cannot be made anew."""
+# Rewritten with each commit, and only a hint.
+_HINT = "latest_version_hint.json"
+
+
+MEND = "run `memcli doctor`: it says what can be mended, and --fix mends it"
+"""What to do about damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The newest manifest of a table, as it was written: its version, its size in bytes and its CRC-32."""
+
+    version: int
+    size: int
+    crc: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A file, named from the directory of the tables on, that is not what was written."""
+
+    file: str
+    why: str
+
+    @property
+    def table(self) -> str:
+        """The table that the file belongs to."""
+        return self.file.partition(".lance/")[0]
+
+    @property
+    def part(self) -> str:
+        """The part of the table: data, _deletions, _indices, _transactions, _versions."""
+        return self.file.partition(".lance/")[2].partition("/")[0]
+
+
+def sum_of(path: Path) -> Sum:
+    """The size and the CRC-32 of a file."""
+    size = crc = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            size, crc = size + len(chunk), zlib.crc32(chunk, crc)
+    return size, crc
+
+
+def put_on_disk(path: Path) -> None:
+    """Let a file, or the names in a directory, survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def files_of(lance: Path, table: str) -> Iterator[str]:
+    """The files of a table that never change once they are written, named from `lance` on."""
+    start = len(str(lance)) + 1
+    for folder, _, names in os.walk(lance / f"{table}.lance"):
+        for name in names:
+            if name != _HINT and not name.startswith(".tmp"):
+                yield f"{folder[start:]}/{name}"
+
+
+def manifests(lance: Path, table: str) -> dict[int, Path]:
+    """The manifests of a table by their versions, the newest first."""
+    try:
+        names = os.listdir(lance / f"{table}.lance" / _MANIFESTS)  # noqa: PTH208 - names are all it takes
+    except FileNotFoundError:
+        return {}
+    stems = (name.removesuffix(".manifest") for name in names if name.endswith(".manifest"))
+    versions = sorted((_LAST - int(stem) for stem in stems if stem.isdecimal()), reverse=True)
+    return {
+        version: lance / f"{table}.lance" / _MANIFESTS / f"{_LAST - version}.manifest" for version in versions
+    }
+
+
+def check_newest(lance: Path, table: str, seal: Seal) -> None:
+    """Compare the newest manifest with its seal. Raises DamagedError."""
+    found = manifests(lance, table)
+    newest = next(iter(found), 0)
+    if newest > seal.version:
+        return
+    if newest < seal.version:
+        raise damaged(table, "its newest version is missing")
+    if sum_of(found[newest]) != (seal.size, seal.crc):
+        raise damaged(table, "its newest version is not what was written")
+
+
+def damaged(table: str, why: str) -> DamagedError:
+    """What to say of a damaged table."""
+    return DamagedError(
+        f"the table {table} is damaged: {why}",
+        MEND,
+    )
+
+
+def check_rows(lance: Path, table: str, sums: Mapping[str, Sum]) -> None:
+    """Compare the files that hold rows, before they are copied. Raises DamagedError."""
+    prefixes = tuple(f"{table}.lance/{part}/" for part in ROWS)
+    rows = {file: known for file, known in sums.items() if file.startswith(prefixes)}
+    fault = next(faults(lance, rows), None)
+    if fault is not None:
+        raise damaged(table, f"{fault.file} {fault.why}")
+
+
+def faults(lance: Path, sums: Mapping[str, Sum]) -> Iterator[Fault]:
+    """The files that are not what was written."""
+    for file, known in sums.items():
+        try:
+            found = sum_of(lance / file)
+        except FileNotFoundError:
+            yield Fault(file, "is missing")
+            continue
+        if found[0] != known[0]:
+            yield Fault(file, f"has {found[0]:,} bytes and not {known[0]:,}")
+        elif found != known:
+            yield Fault(file, "is not what was written")
+
+
+def sums_of(lance: Path, files: Iterable[str]) -> dict[str, Sum]:
+    """The sums of files that were just written; they and their names are put on disk for good first."""
+    sums: dict[str, Sum] = {}
+    for file in files:
+        put_on_disk(lance / file)
+        sums[file] = sum_of(lance / file)
+    for folder in {(lance / file).parent for file in sums}:
+        put_on_disk(folder)
+    return sums

@@ -1,0 +1,292 @@
+"""Mending: what is damaged is refused, found, and made anew from what is whole; what is lost is named."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memcli.absorb import Intake
+from memcli.doctor import ChatUse, Check, checks
+from memcli.errors import DamagedError
+from memcli.memory import Draft, Memory, open_memory
+from memcli.models.pick import ChatPlace
+from memcli.store.rows import schema
+from memcli.types import Filters, Query, Selection
+
+AT = 1_780_000_000_000
+NO_CHAT = ChatUse(None, None, ChatPlace("127.0.0.1:9"))
+FIRST, LAST = "The heron is by the old pier", "The owl is in the barn"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    memory = open_memory(data_dir=tmp_path, clock=lambda: AT, embedder="none", ollama_host="127.0.0.1:9")
+    memory.remember(Draft(text=FIRST))
+    memory.remember(Draft(text=LAST))
+    with memory.write() as (store, _):
+        store.bind("e", 2, asked=False)
+        store.add_vectors("e", {key: [1.0, 0.0] for key in store.pending("e")})
+    memory.close()
+    return memory
+
+
+def doctor(memory: Memory, *, fix: bool = False) -> dict[str, Check]:
+    """What is not well."""
+    found = checks(memory, config=Path("/nowhere/config.toml"), chat=NO_CHAT, fix=fix)
+    return {check.check: check for check in found if check.state != "ok" or "it was" in check.found}
+
+
+def texts(memory: Memory) -> set[str]:
+    return {record.text for record in memory.export(Filters())}
+
+
+def lance(memory: Memory) -> Path:
+    return Path(memory.place.lance)
+
+
+def table(memory: Memory, kind: str) -> Path:
+    (path,) = lance(memory).glob(f"{kind}_*.lance")
+    return path
+
+
+def newest(memory: Memory, kind: str) -> Path:
+    return min((table(memory, kind) / "_versions").glob("*.manifest"))
+
+
+def flip(path: Path, byte: int) -> None:
+    held = bytearray(path.read_bytes())
+    held[byte] ^= 1
+    path.write_bytes(held)
+
+
+# --- manifests ------------------------------------------------------------------------------------
+
+SPOILT: dict[str, Callable[[Path], object]] = {
+    "emptied": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "zeroed": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "with another bit": lambda path: flip(path, path.stat().st_size // 2),
+    "lost": Path.unlink,
+}
+spoilt = pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+
+
+@spoilt
+def test_no_reader_believes_a_newest_version_that_was_not_written(
+    memory: Memory, spoil: Callable[[Path], object]
+) -> None:
+    spoil(newest(memory, "memories"))
+    asked: list[Callable[[], object]] = [
+        lambda: texts(memory),
+        lambda: memory.recall(Query("heron", AT)),
+        lambda: memory.list(Filters(), n=1),
+        memory.stats,
+        lambda: memory.remember(Draft(text="A fox")),
+    ]
+    for ask in asked:
+        with pytest.raises(DamagedError, match="newest version") as caught:
+            ask()
+        assert "doctor" in caught.value.hint
+
+
+@spoilt
+def test_the_doctor_goes_back_to_the_version_before_and_names_what_is_lost(
+    memory: Memory, spoil: Callable[[Path], object]
+) -> None:
+    (last,) = (record.id for record in memory.export(Filters()) if record.text == LAST)
+    spoil(newest(memory, "memories"))
+    assert doctor(memory)["tables"].state == "fail"
+    check = doctor(memory, fix=True)["tables"]
+    assert (check.state, last in check.found) == ("warn", True)
+    assert texts(memory) == {FIRST}
+    memory.remember(Draft(text=LAST))
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+
+
+def test_a_turn_whose_memory_is_lost_becomes_one_again(memory: Memory) -> None:
+    memory.save_turn(memory.begin_session(), "user", "Where is the otter?")
+    memory.keep_turns()
+    newest(memory, "memories").unlink()
+    doctor(memory, fix=True)
+    assert texts(memory) == {FIRST, LAST}
+    memory.keep_turns()
+    assert texts(memory) == {FIRST, LAST, "Where is the otter?"}
+
+
+def test_vectors_that_cannot_be_opened_are_dropped_and_made_anew_later(memory: Memory) -> None:
+    newest(memory, "vectors").write_bytes(b"")
+    assert doctor(memory, fix=True)["tables"].state == "ok"
+    assert (memory.read().state.vectors, texts(memory)) == ({}, {FIRST, LAST})
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [("memories", "_indices"), ("memories", "_transactions"), ("vectors", "data")]
+)
+def test_a_flipped_bit_in_what_can_be_made_anew_is_found_and_mended(
+    memory: Memory, kind: str, part: str
+) -> None:
+    file = max((path for path in (table(memory, kind) / part).rglob("*") if path.is_file()), key=str)
+    flip(file, file.stat().st_size // 2)
+    check = doctor(memory)["files"]
+    assert (check.state, file.name in check.found) == ("fail", True)
+    assert doctor(memory, fix=True)["files"].state == "ok"
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+    assert memory.recall(Query("owl", AT), is_noted=False).hits[0].record.text == LAST
+
+
+def change_a_text(memory: Memory) -> None:
+    for file in (table(memory, "memories") / "data").iterdir():
+        at = file.read_bytes().find(b"heron")
+        if at >= 0:
+            flip(file, at)
+
+
+def test_a_text_that_was_changed_on_disk_is_named_when_it_is_mended(memory: Memory) -> None:
+    change_a_text(memory)
+    check = doctor(memory, fix=True)["files"]
+    (changed,) = (record for record in memory.export(Filters()) if record.text != LAST)
+    assert changed.text != FIRST
+    assert (check.state, changed.id in check.found) == ("warn", True)
+
+
+def _compact(memory: Memory) -> None:
+    with memory.write() as (store, _):
+        store.compact(keep_ms=0)
+
+
+def _forget(memory: Memory) -> None:
+    memory.erase(memory.plan_forget(Selection(match="owl")))
+
+
+@pytest.mark.parametrize("copy", [_compact, _forget])
+def test_damaged_rows_are_not_copied_unseen(memory: Memory, copy: Callable[[Memory], None]) -> None:
+    change_a_text(memory)
+    with pytest.raises(DamagedError, match="not what was written"):
+        copy(memory)
+
+
+# --- the side store -------------------------------------------------------------------------------
+
+
+def _lose(path: Path) -> None:
+    path.unlink()
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _scramble(path: Path) -> None:
+    path.write_bytes(b"not a database".ljust(path.stat().st_size, b"."))
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 // 4096 * 4096])
+
+
+@pytest.fixture(params=[_lose, _empty, _scramble, _cut], ids=lambda harm: harm.__name__.strip("_"))
+def spoilt_side(request: pytest.FixtureRequest, memory: Memory) -> Memory:
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ("side.db-wal", "side.db-shm"):
+        memory.side_path.with_name(name).unlink(missing_ok=True)
+    request.param(memory.side_path)
+    return memory
+
+
+def test_without_its_side_store_a_store_is_refused_and_not_taken_for_an_empty_one(
+    spoilt_side: Memory,
+) -> None:
+    memory = spoilt_side
+    asked: list[Callable[[], object]] = [
+        lambda: texts(memory),
+        lambda: memory.recall(Query("heron", AT)),
+        lambda: memory.remember(Draft(text="A fox")),
+        lambda: memory.save_turn(memory.begin_session(), "user", "Where is it?"),
+    ]
+    for ask in asked:
+        with pytest.raises(DamagedError):
+            ask()
+    assert len(list(lance(memory).iterdir())) == 2
+
+
+def test_a_side_store_is_made_anew_and_knows_the_tables(spoilt_side: Memory) -> None:
+    memory = spoilt_side
+    check = doctor(memory, fix=True)["side store"]
+    assert (check.state, "forgotten" in check.found) == ("warn", True)
+    assert (texts(memory), memory.read().state.vectors.keys()) == ({FIRST, LAST}, {"e"})
+    assert memory.remember(Draft(text="A fox")).added
+    assert doctor(memory) == {}
+
+
+def test_an_import_knows_its_messages_with_a_side_store_made_anew(memory: Memory, tmp_path: Path) -> None:
+    file = tmp_path / "messages.jsonl"
+    file.write_text('{"id":"m1","session_id":"s","role":"user","content":"Hello","timestamp":1700000000}\n')
+    memory.absorb([str(file)], intake=Intake())
+    memory.close()
+    for path in memory.place.directory.glob("side.db*"):
+        path.unlink()
+    doctor(memory, fix=True)
+    (report,) = memory.absorb([str(file)], intake=Intake()).files
+    assert (report.added, report.duplicates) == (0, 1)
+
+
+def test_without_anything_that_names_the_tables_they_are_found(memory: Memory) -> None:
+    for path in (*memory.place.directory.glob("side.db*"), memory.place.directory / "tables.json"):
+        path.unlink()
+    doctor(memory, fix=True)
+    assert texts(memory) == {FIRST, LAST}
+
+
+def test_what_can_still_be_read_of_a_side_store_is_kept(memory: Memory) -> None:
+    turn = memory.save_turn(memory.begin_session(), "user", "Where is the otter?")
+    memory.erase(memory.plan_forget(Selection(match="owl")))
+    memory.close()
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        root, size = (
+            db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'journal'").fetchone()[0],
+            db.execute("PRAGMA page_size").fetchone()[0],
+        )
+    held = bytearray(memory.side_path.read_bytes())
+    held[(root - 1) * size : root * size] = bytes(size)
+    memory.side_path.write_bytes(held)
+    check = doctor(memory, fix=True)["side store"]
+    assert ("undo" in check.found, "forgotten" in check.found) == (True, False)
+    assert memory.session("last").turns == (turn,)
+    with memory.write_side() as side:
+        assert side.tombstones() == 1
+
+
+# --- what only waits ------------------------------------------------------------------------------
+
+
+def test_what_waits_for_the_next_command_is_done_at_once(memory: Memory) -> None:
+    memory.read().database.create("vectors_99", schema())
+    with memory.write() as (_, side):
+        side.begin_erase([memory.list(Filters(), n=1)[0][0].id], origins=[], at=AT)
+    memory.place.directory.chmod(0o755)
+    assert set(doctor(memory)) == {"data directory", "left-over tables", "unfinished work"}
+    assert {check.state for check in doctor(memory, fix=True).values()} == {"ok"}
+    assert (doctor(memory), len(texts(memory))) == ({}, 1)
+
+
+def test_a_missing_index_is_built(memory: Memory) -> None:
+    with memory.write() as (store, side):
+        store.database.create("memories_99", schema())
+        side.point_to(memories="memories_99", vectors={}, embedder=None)
+    assert doctor(memory, fix=True)["indexes"].state == "ok"
+    assert doctor(memory) == {}
+
+
+def test_a_store_that_is_gone_as_a_whole_is_an_empty_one(memory: Memory) -> None:
+    shutil.rmtree(memory.place.directory)
+    assert (texts(memory), doctor(memory, fix=True)) == (set(), {})
