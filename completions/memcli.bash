@@ -45,6 +45,7 @@ _memcli() {
         "/sessions/delete") options="--yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/start") options="--ttl --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/done") options="--keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/doctor") options="--fix --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/eval") options="-k --out --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         *) options="--user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
     esac

@@ -165,6 +165,7 @@ complete -c memcli -n '__memcli_at task' -a done -d 'End a task: what is kept be
 complete -c memcli -n '__memcli_in task start' -l ttl -r -f -d 'When it goes by itself: 7d, 12h, or a date; never without.'
 complete -c memcli -n '__memcli_in task done' -l keep -r -f -d 'Make a memory of this value; may be repeated.'
 complete -c memcli -n '__memcli_at reembed' -f -a 'builtin'
+complete -c memcli -n '__memcli_in doctor' -l fix -d 'Mend what can be mended without loss, and say what was done.'
 complete -c memcli -n '__memcli_in eval' -s k -r -f -d 'How many memories a question may bring back.'
 complete -c memcli -n '__memcli_in eval' -l out -r -f -d 'Write each answer to this file.'
 complete -c memcli -n '__memcli_at config' -a get -d 'Print the value of one setting; an empty line where it has none.'
