@@ -309,7 +309,7 @@ STEPS: tuple[Step, ...] = (
     Step("personal", "form", lambda seen: not seen.is_turn or seen.own.look.is_personal),
     Step("length", "form", _length),
     *(_step_of(kind) for kind in WANTED),
-    Step("time", "time", lambda seen: _time(seen) is True, lambda asked: asked.times),
+    Step("time", "time", lambda seen: _time(seen) is True, lambda asked: asked.times or asked.is_of_before),
     Step("time_missed", "time", lambda seen: _time(seen) is False, lambda asked: asked.times),
     Step("recency", "recency", _recency, lambda asked: asked.now is not None),
     Step("p0", "priority", lambda seen: seen.own.record.priority == "P0"),
