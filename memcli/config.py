@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CONFIG_VARIABLE = "MEMCLI_CONFIG"
 """The variable that says where config.toml is, when it is not in the platform's place."""
 
+PASSPHRASE_VARIABLE = "MEMCLI_PASSPHRASE"  # noqa: S105 - a name, not a word
+"""What encrypts and opens a backup, for scripts: read where it is used, and never shown."""
+
 _MAX_NAME_BYTES = 255
 """What a directory's name may have on the file systems in use."""
 
@@ -525,7 +528,7 @@ def _unknown(name: str, where: str) -> UsageError:
 def _refuse_misspelt(environ: Mapping[str, str]) -> None:
     # A variable that resembles none of ours is somebody else's, and left alone.
     ours = {variable for setting in SETTINGS for variable in setting.variables}
-    ours |= {CONFIG_VARIABLE, API_KEY_VARIABLE}
+    ours |= {CONFIG_VARIABLE, API_KEY_VARIABLE, PASSPHRASE_VARIABLE}
     for variable, value in environ.items():
         if value and variable.startswith("MEMCLI_") and variable not in ours:
             like = _like(variable.removeprefix("MEMCLI_"), [name.removeprefix("MEMCLI_") for name in ours])

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -20,6 +19,7 @@ from memcli.models.ollama import ModelInfo, is_loopback, list_models, probe, to_
 from memcli.models.ollama_embed import OllamaEmbedder
 from memcli.models.pick import ChatPlace, offers, pick_chat
 from memcli.models.probes import CHAT_PROBES, LEARN_PROBES, SILENCE_S, Probed
+from memcli.store.copies import size_bytes
 from memcli.store.engine import GoneError
 from memcli.store.identity import is_lost
 from memcli.store.lance import INDEXES
@@ -41,8 +41,8 @@ _LARGE_UNINDEXED_SHARE = 0.2
 # Vectors are float32.
 _UNIT_TOLERANCE = 1e-3
 
-_FROM_BACKUP = "copy the directory away, then put it back from a backup"
-LOST = "import or remember again what you have elsewhere; a backup may hold it too"
+_FROM_BACKUP = "put a backup in its place: memcli restore FILE"
+LOST = "import or remember again what you have elsewhere, or put a backup in its place: memcli restore FILE"
 _FIX = "run: memcli doctor --fix"
 _KEEP_HERE = "use a server on this machine, or mark what must stay here with --private"
 _PERMISSIONS = "look at the permissions of the data directory, then check again"
@@ -215,7 +215,7 @@ def _config_file(subject: _Subject) -> _Finding:
 
 
 def _disk_space(subject: _Subject) -> _Finding:
-    free, size = shutil.disk_usage(_nearest(subject.directory)).free, _size_bytes(subject.directory)
+    free, size = shutil.disk_usage(_nearest(subject.directory)).free, size_bytes(subject.directory)
     told = f"{free / _MB:,.0f} MB free, the store takes {size / _MB:,.1f} MB"
     if free < _LEAST_FREE_BYTES:
         return "fail", told, "free some space on this disk before anything is written"
@@ -242,16 +242,6 @@ def _lock(subject: _Subject) -> _Finding:
 def _nearest(path: Path) -> Path:
     """The path, or the nearest above it that is there."""
     return next(place for place in (path, *path.parents) if place.exists())
-
-
-def _size_bytes(directory: Path) -> int:
-    size = 0
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            # A writer may drop files meanwhile.
-            with suppress(FileNotFoundError):
-                size += Path(folder, name).lstat().st_size
-    return size
 
 
 # --- the store ------------------------------------------------------------------------------------

@@ -28,13 +28,13 @@ from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
-from memcli.store import events, identity, journal, queue, talks
+from memcli.store import copies, events, identity, journal, queue, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Side, refuse_newer
 from memcli.store.where import holds_any, one_of
 from memcli.tasks import Tasks, value_of
-from memcli.times import Span, local_zone
+from memcli.times import Span, local_zone, to_iso
 from memcli.types import (
     PRIORITY_OF_KIND,
     Arm,
@@ -70,10 +70,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from memcli.absorb import Intake, Shelf
+    from memcli.age import Key, Lock
+    from memcli.backup import Progress as BytesDone
+    from memcli.backup import Restored
     from memcli.importers import Source
     from memcli.importers.source import Place as FilePlace
     from memcli.learn import Learner
     from memcli.reading import Reading
+    from memcli.store.archive import About
 
 # Candidates of each list that ranking looks at.
 _CANDIDATES = 200
@@ -176,6 +180,10 @@ def _stands_in(record: Record, known: Collection[str]) -> bool:
 
 def _silent(_: str) -> None:
     """Tell nobody."""
+
+
+def _not_told(_done: int, _all: int) -> None:
+    """Tell nobody how far it is."""
 
 
 @dataclass(slots=True)
@@ -659,6 +667,8 @@ class Memory:
         records = [change.record for change in plan.changes]
         room = purge.room_told(Path(self.place.lance), then="run the command again: nothing is changed yet")
         with room, self.write() as (store, side):
+            if copies.asides(self.place.directory):
+                self.notice("the store that a restore has set aside goes too: it may hold what is forgotten")
             if records and not plan.everything:
                 store.apply(renewal.bridged(store, side, records, now=self.clock()))
             if records or plan.everything:
@@ -891,6 +901,42 @@ class Memory:
         side = self.read_side()
         return side.tables() if side else {}
 
+    # --- backup -----------------------------------------------------------------------------------
+
+    def backup(
+        self, path: Path, *, user: str, lock: Lock | None = None, progress: BytesDone = _not_told
+    ) -> About:
+        """Write the whole store into one file, checked; raises what `backup.make` does."""
+        from memcli import backup
+
+        return backup.make(self, path, user=user, lock=lock, now=self.clock(), progress=progress)
+
+    def check_backup(self, path: Path, *, key: Key | None = None, progress: BytesDone = _not_told) -> About:
+        """Read a backup to its end and change nothing; raises what `backup.check` does."""
+        from memcli import backup
+
+        return backup.check(path, key=key, progress=progress)
+
+    def restore(self, path: Path, *, key: Key | None = None, progress: BytesDone = _not_told) -> Restored:
+        """Put a backup in the place of the store; raises what `backup.restore` does."""
+        from memcli import backup
+
+        self._embedder, self._last_entry = None, None
+        return backup.restore(self, path, key=key, now=self.clock(), progress=progress)
+
+    def backups(self) -> Sequence[str]:
+        """The backups that are still where they were written, the last one first."""
+        side = self.read_side()
+        return [path for path, _ in side.backups() if Path(path).exists()] if side else []
+
+    def drop_backups(self, paths: Sequence[Path]) -> None:
+        """Remove these files, and what is known of them. Raises StoreError."""
+        for path in paths:
+            with copies.written(path):
+                path.unlink(missing_ok=True)
+        with self.write_side() as side:
+            side.drop_backups([str(path) for path in paths])
+
     # --- stats ------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
@@ -898,14 +944,14 @@ class Memory:
         store, side, now = self.read(), self.read_side(), self.clock()
         rows = list(store.tally(stats.COLUMNS, now=now))
         beside = stats.beside(side)
+        backups = side.backups() if side else []
         embedder = store.state.embedder
-        files = [path for path in self.place.directory.rglob("*") if path.is_file()]
         return {
             "memories": stats.of_memories(rows, now=now),
             "sessions": len(stats.sessions(rows).union(beside.sessions)),
             "turns": beside.turns,
             "pending": {"vectors": len(store.pending(embedder or "")), **beside.pending},
-            "storage": {"bytes": sum(path.stat().st_size for path in files), **store.shape()},
+            "storage": {"bytes": copies.size_bytes(self.place.directory), **store.shape()},
             "embedder": {
                 "name": embedder,
                 "dim": store.dim(embedder) if embedder else None,
@@ -914,7 +960,7 @@ class Memory:
             "activity": {"by_day": stats.by_day(rows)},
             "recall": asdict(beside.recalls),
             "feedback": beside.feedback,
-            "last_backup": None,
+            "last_backup": to_iso(backups[0][1]) if backups else None,
         }
 
     # --- vectors ----------------------------------------------------------------------------------
@@ -1069,6 +1115,10 @@ class Memory:
                 if store.state.erasing or store.state.rebuild:
                     purge.finish(store, side, now=self.clock())
                 undo.finish(store, side, now=self.clock())
+                if (self.place.directory / copies.RESTORING).exists():
+                    from memcli import backup
+
+                    backup.clear(store, self.place.directory)
                 yield store, side
                 store.seal()
                 identity.note(self.place.directory, store.state)
@@ -1086,7 +1136,7 @@ class Memory:
         """Make the directory, or refuse one that must not be written to, before anything in it is touched."""
         refuse_newer(self.side_path)
         identity.refuse_lost(self.side_path, self.place.lance)
-        _make_private(self.place.directory)
+        make_private(self.place.directory)
 
     @contextmanager
     def one_command(self) -> Iterator[None]:
@@ -1186,7 +1236,8 @@ def _hashes(changes: Sequence[Change]) -> list[str]:
     return [value for change in changes if change.origin for value in lifecycle.hashes(change.origin)]
 
 
-def _make_private(directory: Path) -> None:
+def make_private(directory: Path) -> None:
+    """Make a directory two levels below the data directory, nobody else's. Raises StoreError."""
     try:
         # `mode` holds for the last of a path only: what is above a user is nobody else's either.
         for level in (directory.parent.parent, directory.parent, directory):

@@ -15,9 +15,9 @@ import memcli
 
 LINE = """
 __main__ → cli → serve → mcp → doctor → mend → eval → chat → memory → absorb → moved → reading → retold
-→ vectors → learn → sessions → tasks → undo → renewal → selection → stats → package → export → models → store
-→ prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
-→ lifecycle → about → extract → passages → variants → importers → redact → config → weights → atomic
+→ vectors → learn → backup → sessions → tasks → undo → renewal → selection → stats → package → export → models
+→ store → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
+→ lifecycle → about → extract → passages → variants → importers → redact → config → weights → age → atomic
 → record_json → text → times → types → errors
 """
 STATIONS = LINE.replace("→", "").split()
@@ -38,6 +38,7 @@ HEAVY = {
     "mcp",
     "prompt_toolkit",
     "openai",
+    "pyrage",
 }
 
 

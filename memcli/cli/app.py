@@ -52,13 +52,15 @@ COMMANDS = (
         "Working memory for scripts of many steps.",
         ("start", "set", "get", "step", "back", "show", "list", "done"),
     ),
+    Command("backup", "memcli.cli.backup", "Write everything into one checked file."),
+    Command("restore", "memcli.cli.backup", "Put a backup in the place of the store."),
     Command("reembed", "memcli.cli.upkeep", "Give every memory the vectors of another embedder."),
     Command("doctor", "memcli.cli.upkeep", "Check the store, the disk and the models."),
     Command("eval", "memcli.cli.eval", "Measure how well recall finds what it should."),
     Command("config", "memcli.cli.upkeep", "Show and change settings.", ("get", "set", "unset", "path")),
 )
 # Arguments that name files.
-_FILE_NAMES = frozenset({"paths", "output", "data_dir"})
+_FILE_NAMES = frozenset({"paths", "output", "data_dir", "file", "passphrase_file", "identity"})
 _BY_NAME = {command.name: command for command in COMMANDS}
 
 

@@ -146,6 +146,8 @@ def _answer(run: Run, ids: list[str], plan: ForgetPlan, proof: Proof | None, *, 
         run.out.line(f"{verb} {id_}")
     for name in tasks:
         run.out.line(f"{verb} the task {one_line(name)}")
+    if verb == "forgotten" and (backups := run.memory.backups()):
+        run.out.message(f"backups are not touched and may still hold it: {', '.join(backups)}")
 
 
 def receipt_json(proof: Proof, ids: list[str]) -> dict[str, Any]:

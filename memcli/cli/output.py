@@ -125,6 +125,12 @@ class Output:
         sys.stderr.flush()
         return sys.stdin.readline().strip()
 
+    def ask_secret(self, question: str) -> str:
+        """What a person answers without seeing it."""
+        from getpass import getpass
+
+        return getpass(neutral(question) + " ")
+
     @contextmanager
     def progress(self, what: str, *, unit: str = "") -> Iterator[Callable[[int, int], None]]:
         """A bar with the time left, on a terminal; yields a function that takes (done, all)."""

@@ -10,10 +10,13 @@ from memcli.cli.run import Run, filters_of, text_or_stdin
 from memcli.cli.write import one_of
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.record_json import to_json
-from memcli.times import to_day
+from memcli.times import from_iso, to_day
 from memcli.types import KINDS, Block, Filters, Hit, Query
 
 _DAY_MS = 86_400_000
+# Fewer are soon told again.
+_WORTH_A_BACKUP = 100
+_BACKUP_DAYS = 30
 
 Kinds = Annotated[
     list[str] | None, typer.Option("--kind", metavar="KIND", help="Only of this kind; may be repeated.")
@@ -236,6 +239,7 @@ def stats(run: Run) -> None:
       memcli stats --json | jq .memories.total
     """
     figures = {"user": run.settings.user, **run.memory.stats()}
+    _advise_backup(run, figures)
     if run.out.as_json:
         run.out.document(figures)
         return
@@ -254,6 +258,7 @@ def stats(run: Run) -> None:
             ("embedder", f"{embedder['name'] or 'none yet'} ({embedder['state']})"),
             ("on disk", f"{figures['storage']['bytes']:,} bytes"),
             ("recalls", _recalls(figures["recall"])),
+            ("last backup", figures["last_backup"] or "none"),
         ],
     )
     for title, name in (("by kind", "by_kind"), ("by source", "by_source"), ("by project", "by_project")):
@@ -261,6 +266,17 @@ def stats(run: Run) -> None:
     by_day = figures["activity"]["by_day"]
     days = [to_day(run.now() - ago * _DAY_MS) for ago in reversed(range(60))]
     run.out.sparkline("last 60 days", [by_day.get(day, 0) for day in days])
+
+
+def _advise_backup(run: Run, figures: dict[str, Any]) -> None:
+    """Say so where there is something to lose and no backup of these days."""
+    if figures["memories"]["total"] < _WORTH_A_BACKUP:
+        return
+    last = figures["last_backup"]
+    age_days = None if last is None else (run.now() - from_iso(last)) // _DAY_MS
+    if age_days is None or age_days > _BACKUP_DAYS:
+        told = "there is no backup yet" if age_days is None else f"the last backup is {age_days:,} days old"
+        run.out.message(f"{told}: `memcli backup` makes one")
 
 
 _WAITING = (("vectors", "for a vector"), ("extraction", "to be learned from"), ("review", "for a yes or no"))

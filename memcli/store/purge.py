@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from memcli.errors import DiskFullError, StoreError
 from memcli.lifecycle import hashes, origin_of
 from memcli.passages import as_grams, as_words, terms
+from memcli.store import copies
 from memcli.store.engine import Table, run
 from memcli.store.lance import INDEXES, LanceStore, build_indexes
 from memcli.store.rows import key_id, schema, to_rows, to_table
@@ -62,6 +63,8 @@ def erase(
         StoreError: the disk is full or cannot be written: the memories stay hidden from every answer
             and the next writing command goes on.
     """
+    # First, so that none is left when this is stopped; new ones are made under the lock.
+    copies.drop_all(side.path.parent)
     ids = [record.id for record in records]
     key = store.state.key
     origins = {record.id: origin_of(record, key) for record in records} | store.origins(ids)
@@ -284,6 +287,7 @@ def prove(
         rows_decoded=rows,
         words_asked=words_asked,
         traces=traces,
+        backups=tuple(path for path, _ in side.backups() if Path(path).exists()),
     )
 
 

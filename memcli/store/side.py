@@ -440,6 +440,62 @@ class Side:
         with self._translated():
             return int(self._db.execute("SELECT count(*) FROM tombstones").fetchone()[0])
 
+    def all_buried(self) -> set[str]:
+        """Every origin that has a tombstone."""
+        with self._translated():
+            return {row[0] for row in self._db.execute("SELECT origin FROM tombstones")}
+
+    # --- backups ----------------------------------------------------------------------------------
+
+    def note_backup(self, path: str, *, at: Millis) -> None:
+        """Remember where a backup is: it may hold what is forgotten later."""
+        with self.change() as db:
+            db.execute("INSERT OR REPLACE INTO backups VALUES (?, ?)", (path, at))
+
+    def drop_backups(self, paths: Sequence[str]) -> None:
+        """These are no more."""
+        with self.change() as db:
+            db.executemany("DELETE FROM backups WHERE path = ?", [(path,) for path in paths])
+
+    def backups(self) -> list[tuple[str, Millis]]:
+        """Where backups were written, and when, the last one first."""
+        with self._translated():
+            return self._db.execute("SELECT path, at FROM backups ORDER BY at DESC, path").fetchall()
+
+    def copy_to(self, path: Path) -> None:
+        """Write all of it into a file of its own, as it is at one moment."""
+        path.touch(mode=0o600)
+        with self._translated(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            self._db.backup(copy)
+            # One file, without a log beside it.
+            copy.execute("PRAGMA journal_mode = DELETE")
+
+    def take_over(
+        self, path: Path, *, memories: str | None, vectors: Mapping[str, str], keeps_tombstones: bool
+    ) -> None:
+        """Be what another side store is, in one commit, with these tables. The writers' lock is held.
+
+        Args:
+            path: the other one, of the same schema.
+            memories: the table of memories.
+            vectors: the tables of vectors, by embedder.
+            keeps_tombstones: those of the other one are added to ours.
+        """
+        with self._translated():
+            self._db.execute("ATTACH ? AS other", (str(path),))
+        try:
+            with self.change() as db:
+                for (table,) in db.execute(_TABLES).fetchall():
+                    if table not in ("meta", "backups", *(("tombstones",) if keeps_tombstones else ())):
+                        db.execute(f"DELETE FROM {table}")
+                    # The files of the tables have other names here, and are sealed anew.
+                    if table not in _OF_THE_STORE:
+                        db.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table}")
+                _take_over_meta(db, memories=memories, vectors=vectors)
+        finally:
+            with self._translated():
+                self._db.execute("DETACH other")
+
     # --- files that have been imported ------------------------------------------------------------
 
     def place_of_file(self, digest: str) -> str | None:
@@ -638,6 +694,16 @@ def drop_copies(path: Path) -> None:
     """Unlink what was laid beside the file: it may hold what is forgotten."""
     for copy in path.parent.glob(f"{path.name}{ASIDE}*"):
         copy.unlink()
+
+
+def _take_over_meta(db: sqlite3.Connection, *, memories: str | None, vectors: Mapping[str, str]) -> None:
+    # Ours go on counting: readers have to see the change, and no table gets the name of another.
+    db.execute("DELETE FROM meta WHERE key NOT IN ('generation', 'tables')")
+    db.execute("INSERT OR IGNORE INTO meta SELECT * FROM other.meta WHERE key NOT IN ('memories', 'seals')")
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('vectors', ?)", (json.dumps(dict(vectors)),))
+    if memories is not None:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('memories', ?)", (memories,))
+    _bump(db, "generation")
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
