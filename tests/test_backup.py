@@ -556,7 +556,7 @@ def test_stats_advise_a_backup_when_there_is_much_and_none(shared: Shared) -> No
 
 def test_a_backup_beside_a_writer_is_of_one_moment(shared: Shared) -> None:
     shared.here("remember", "The first")
-    lines = [{"session_id": "s", "id": str(n), "role": "user", "content": f"note {n}"} for n in range(30_000)]
+    lines = [{"session_id": "s", "id": str(n), "role": "user", "content": f"note {n}"} for n in range(16_000)]
     (shared.home / "h.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     writer = shared.start("import", "h.jsonl")
     paths = []

@@ -181,7 +181,7 @@ def restore(
         return
     run.out.line(f"restored {path}")
     if done.forgotten:
-        run.out.message(f"{done.forgotten:,} that were forgotten since stay forgotten")
+        run.out.message(f"forgotten since then, and left out: {done.forgotten:,}")
     if done.uncarried:
         run.out.message(
             "the backup is of another store: an import may bring back what was forgotten here, if it is not "
