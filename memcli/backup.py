@@ -410,7 +410,7 @@ def _forget_in(staging: Path, present: Side, *, now: Millis) -> tuple[int, bool]
     with closing(Side(staging / copies.SIDE, writable=True)) as side:
         store = LanceStore(str(staging / copies.LANCE), side)
         if store.state.erasing or store.state.rebuild:
-            purge.finish(store, side, now=now)
+            purge.finish(store, side)
         undo.finish(store, side, now=now)
         key = present.state().key
         is_same = store.state.key == key

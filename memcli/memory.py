@@ -1113,7 +1113,7 @@ class Memory:
             try:
                 store = LanceStore(self.place.lance, side)
                 if store.state.erasing or store.state.rebuild:
-                    purge.finish(store, side, now=self.clock())
+                    purge.finish(store, side)
                 undo.finish(store, side, now=self.clock())
                 if (self.place.directory / copies.RESTORING).exists():
                     from memcli import backup

@@ -88,7 +88,7 @@ def unfinished(memory: Memory) -> Mended:
     """Finish what an erase or a migration has begun."""
     with memory.write() as (store, side):
         if store.state.erasing or store.state.rebuild:
-            purge.finish(store, side, now=memory.clock())
+            purge.finish(store, side)
     return Mended("finished")
 
 
@@ -222,7 +222,7 @@ def files(memory: Memory) -> Mended:
         if any(fault.table == memories and fault.part in seal.ROWS for fault in found):
             doubted = _named("memories whose text and index do not agree: look at them", _doubtful(store))
         if any(fault.table == memories for fault in found):
-            purge.rewrite(store, side, now=memory.clock())
+            purge.rewrite(store, side)
     return Mended("the tables were written anew", doubted)
 
 

@@ -142,7 +142,7 @@ def _take_back(store: LanceStore, side: Side, numbers: Sequence[int], *, now: Mi
     side.begin_erase(back.added, origins=(), at=now, also=close)
     store.refresh()
     if back.added:
-        purge.finish(store, side, now=now)
+        purge.finish(store, side)
 
 
 def _unlinked(changes: Sequence[Change], store: LanceStore, gone: Collection[str]) -> list[str]:

@@ -402,7 +402,7 @@ def test_a_rebuild_keeps_every_memory_and_vector(shop: Shop) -> None:
     side = shop.side()
     with side.change() as db:
         db.execute("INSERT INTO meta VALUES ('rebuild', '1')")
-    purge.finish(store, side, now=NOW)
+    purge.finish(store, side)
     assert everything(store) == {record.id: record for record in records}
     assert store.pending("e", private=True) == []
     assert not set(before) & set(store.in_use())
@@ -428,7 +428,7 @@ def _half_copied(store: LanceStore, side: Side) -> None:
 
 def _replaced(store: LanceStore, side: Side) -> None:
     _begun(store, side)
-    purge._replace_tables(store, side, frozenset({SECRET.id}), now=NOW)
+    purge._replace_tables(store, side, frozenset({SECRET.id}))
 
 
 def _dropped(store: LanceStore, side: Side) -> None:
@@ -455,7 +455,7 @@ def test_an_erase_that_was_stopped_is_hidden_at_once_and_finished_by_the_next_wr
     writer = shop.side()
     store = LanceStore(str(shop.directory / "lance"), writer)
     assert store.state.erasing == {SECRET.id}
-    purge.finish(store, writer, now=NOW)
+    purge.finish(store, writer)
     assert has_bytes_of(shop.directory, *SECRET_WORDS, SECRET.id) == []
     assert everything(store) == {ordinary(number).id: ordinary(number) for number in range(30)}
     assert store.state.erasing == frozenset()
@@ -465,6 +465,6 @@ def test_an_erase_that_was_stopped_is_hidden_at_once_and_finished_by_the_next_wr
 def test_finishing_what_was_not_begun_changes_nothing(shop: Shop) -> None:
     store = shop.filled(*map(ordinary, range(5)))
     before = store.in_use()
-    purge.finish(store, shop.side(), now=NOW)
+    purge.finish(store, shop.side())
     assert store.in_use() == before
     assert len(everything(store)) == 5
