@@ -13,7 +13,7 @@ _memcli() {
         word=${COMP_WORDS[i]}
         case "$path/$word" in
             */-*) ;;
-            /remember | /recall | /chat | /import | /forget | /export | /stats | /list | /show | /edit | /review | /undo | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
+            /remember | /recall | /chat | /import | /forget | /export | /stats | /list | /show | /edit | /review | /undo | /sessions | /sessions/show | /sessions/export | /sessions/delete | /task | /task/start | /task/set | /task/get | /task/step | /task/back | /task/show | /task/list | /task/done | /backup | /restore | /reembed | /doctor | /eval | /config | /config/get | /config/set | /config/unset | /config/path) path="$path/$word" ;;
             *) given=$((given + 1)) ;;
         esac
     done
@@ -21,7 +21,7 @@ _memcli() {
     case "$path $prev" in
         *" --kind") _memcli_words "identity preference decision fact episode document summary"; return ;;
         *" --priority") _memcli_words "P0 P1 P2"; return ;;
-        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --model" | *" --session" | *" --history" | *" --system" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --before" | *" -n" | *" --accept" | *" --text" | *" --reject" | *" --never" | *" --ttl" | *" --keep" | *" --out") return ;;
+        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --model" | *" --session" | *" --history" | *" --system" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --before" | *" -n" | *" --accept" | *" --text" | *" --reject" | *" --never" | *" --ttl" | *" --keep" | *" --passphrase-file" | *" --recipient" | *" --identity" | *" --out") return ;;
         *" --data-dir") _memcli_directories; return ;;
         *" --role") _memcli_words "user assistant system tool"; return ;;
         "/recall --format") _memcli_words "prompt"; return ;;
@@ -45,6 +45,8 @@ _memcli() {
         "/sessions/delete") options="--yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/start") options="--ttl --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/done") options="--keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/backup") options="--encrypt --passphrase-file --recipient --keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/restore") options="--passphrase-file --identity --yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/doctor") options="--fix --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/eval") options="-k --out --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         *) options="--user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
@@ -54,7 +56,7 @@ _memcli() {
         return
     fi
     case "$path/$given" in
-        "/0") _memcli_words "remember recall chat import forget export stats list show edit review undo sessions task reembed doctor eval config" ;;
+        "/0") _memcli_words "remember recall chat import forget export stats list show edit review undo sessions task backup restore reembed doctor eval config" ;;
         "/import/"*) _memcli_files ;;
         "/sessions/0") _memcli_words "show export delete" ;;
         "/task/0") _memcli_words "start set get step back show list done" ;;
