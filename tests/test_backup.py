@@ -424,6 +424,16 @@ def test_a_backup_takes_the_place_of_a_damaged_store(memory: Memory, saved: Path
     assert list(aside.rglob("*.manifest"))
 
 
+def test_a_damaged_store_is_not_saved_as_a_whole_one(memory: Memory, tmp_path: Path) -> None:
+    path = next((memory.place.directory / "lance").rglob("data/*.lance"))
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(StoreError, match="damaged"):
+        memory.backup(tmp_path / "saved.tar", user="default")
+    assert [each.name for each in tmp_path.iterdir()] == ["data"]
+
+
 # --- the place ------------------------------------------------------------------------------------
 
 
