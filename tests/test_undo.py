@@ -489,6 +489,9 @@ def test_a_kill_at_any_moment_leaves_nothing_that_cannot_be_taken_back(shared: S
     path = history(shared.home, *[f"I moved to Turin, heron {n}" for n in range(28)])
     for _ in range(5):
         for command in (("import", path), ("undo",)):
+            # An import that was killed before it did anything leaves nothing of its own to take back.
+            if command == ("undo",) and len(shared.json("undo", "--list")["commands"]) < 2:
+                continue
             process = shared.start(*command)
             time.sleep(chance.uniform(0.1, 1.2))
             process.kill()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from memcli.memory import Draft, Memory, open_memory
 from memcli.passages import as_grams, as_words, terms
-from memcli.store.side import SCHEMA_VERSION
 from memcli.types import Query
 from memcli.variants import simplified
 
@@ -103,4 +102,5 @@ def _index_as_the_schema_before_did(memory: Memory) -> None:
         table.upsert(pa.Table.from_pylist([older], table.schema()), key="key", replaces="false")
     memory.close()
     with closing(sqlite3.connect(memory.place.directory / "side.db")) as side:
-        side.execute(f"PRAGMA user_version = {SCHEMA_VERSION - 1}")
+        side.execute("INSERT OR REPLACE INTO meta VALUES ('rebuild', '1')")
+        side.commit()

@@ -131,7 +131,6 @@ _OF_THE_USER = (
 # What is laid beside a file is named after it and this.
 ASIDE = ".aside-"
 # Where SQLite keeps its user_version in the head of a file.
-_HEAD_BYTES, _VERSION_AT = 100, 60
 # The key of the hashes, and what the store is made of.
 _OF_THE_STORE = ("meta", "sums")
 # Variables in one SQL statement; SQLite's own limit is higher on every build since 3.32.
@@ -655,17 +654,17 @@ class Side:
 
 def _version_in(path: Path) -> int:
     """The schema that the head of the file names; 0 where there is none. What its log holds may be newer."""
+    # Through SQLite and not with open(): closing a file of one's own drops the locks that this process
+    # holds on it, and others would take the log away. Immutable: neither log nor lock is touched.
     try:
-        with path.open("rb") as stream:
-            head = stream.read(_HEAD_BYTES)
-    except OSError:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            return int(db.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.Error:
         return 0
-    is_ours = head.startswith(b"SQLite format 3\0") and len(head) == _HEAD_BYTES
-    return int.from_bytes(head[_VERSION_AT : _VERSION_AT + 4], "big") if is_ours else 0
 
 
 def refuse_newer(path: Path) -> None:
-    """Raise StoreError for the file of a newer memcli, which is read and not opened."""
+    """Raise StoreError for the file of a newer memcli, before anything of it is touched."""
     _refuse_newer(_version_in(path))
 
 
