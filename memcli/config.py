@@ -31,7 +31,8 @@ _MAX_NAME_BYTES = 255
 # --- what a value may be: text → value, or ValueError ---------------------------------------------
 
 
-def _user(text: str) -> str:
+def user_name(text: str) -> str:
+    """The name of a user as that of a directory. Raises ValueError for one that leads elsewhere."""
     import unicodedata
 
     name = unicodedata.normalize("NFC", text)
@@ -183,7 +184,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "user",
         ("MEMCLI_USER",),
-        _user,
+        user_name,
         "default",
         "a name of letters, digits, - _ and ., at most 64, not beginning with . or -",
         "whose memories: users are stored apart on disk",

@@ -23,6 +23,7 @@ from memcli import (
     vectors,
 )
 from memcli.about import Subject, subject_of
+from memcli.config import user_name
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
 from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
@@ -1219,8 +1220,16 @@ def open_memory(
         clock: the time in milliseconds; the machine's by default.
         notice: told what a person should know, a sentence each.
         **options: the other fields of Place.
+
+    Raises:
+        UsageError: the name would lead elsewhere.
     """
-    directory = side or data_dir / "users" / user
+    try:
+        directory = side or data_dir / "users" / user_name(user)
+    except ValueError as error:
+        raise UsageError(
+            f"no user can be called {user!r}", "letters, digits and -_. make a name, 64 of them at most"
+        ) from error
     place = Place(directory=directory, lance=store or str(directory / "lance"), **options)
     return Memory(place, clock or (lambda: time.time_ns() // 1_000_000), notice)
 

@@ -7,7 +7,8 @@ import re
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 # C0 and C1 controls but tab and newline, and marks that turn the direction of text around.
-_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys and does not show."""
 
 
 def clean(text: str) -> str:
@@ -29,4 +30,4 @@ def is_unicode(text: str) -> bool:
 
 def neutral(text: str) -> str:
     """The text as a terminal shows it and does not obey it: controls become U+FFFD."""
-    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+    return OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from memcli.errors import MemcliError, UsageError
-from memcli.text import neutral
+from memcli.text import OBEYED, neutral
 from memcli.times import local_zone, to_day
 from memcli.types import Record
 
@@ -33,8 +34,12 @@ def one_line(text: str) -> str:
 
 
 def to_json_text(value: object, *, indent: int | None = None) -> str:
-    """JSON as we print it: exact text, no ASCII escapes."""
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+    """JSON as we print it: exact text, escaped only where a terminal would obey it."""
+    return OBEYED.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def _escaped(control: re.Match[str]) -> str:
+    return f"\\u{ord(control[0]):04x}"
 
 
 @dataclass(slots=True)

@@ -116,7 +116,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, _running_loop()).result()
 
 
-_FULL = ("no space left", "(os error 28)", "disk quota")
+_FULL = ("no space left", "(os error 28)", "disk quota", "file too large", "(os error 27)")
 # A sentence of Lance (lower case) → what it means for the person.
 _FAULTS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
     (

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from memcli.errors import DiskFullError, StoreError
 from memcli.lifecycle import hashes, origin_of
@@ -342,6 +342,19 @@ def _pieces(text: str) -> Iterator[str]:
             yield line[start : start + 40].strip()
 
 
+@contextmanager
+def _reading(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read; one of SQLite's is not closed before the process ends.
+
+    Closing it would take the locks on it from every connection of this process (POSIX locks are the
+    process's), and another process might then write over what is in use.
+    """
+    is_sqlite = path.name.startswith("side.db")
+    descriptor = os.open(path, os.O_RDONLY)
+    with open(descriptor, "rb", closefd=not is_sqlite) as stream:
+        yield stream
+
+
 def _scan_files(directory: Path, needles: _Needles) -> tuple[int, int, int]:
     files = size = traces = 0
     for folder, _, names in os.walk(directory):
@@ -352,7 +365,7 @@ def _scan_files(directory: Path, needles: _Needles) -> tuple[int, int, int]:
             files += 1
             found: set[bytes] = set()
             tail = b""
-            with path.open("rb") as stream:
+            with _reading(path) as stream:
                 while chunk := stream.read(_CHUNK_BYTES):
                     size += len(chunk)
                     window = tail + chunk

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -128,9 +129,10 @@ _OF_THE_USER = (
     "unseen",
     "telling",
 )
+# With so little room, SQLite calls it an I/O error that its log has none.
+_SCANT_BYTES = 200_000
 # What is laid beside a file is named after it and this.
 ASIDE = ".aside-"
-# Where SQLite keeps its user_version in the head of a file.
 # The key of the hashes, and what the store is made of.
 _OF_THE_STORE = ("meta", "sums")
 # Variables in one SQL statement; SQLite's own limit is higher on every build since 3.32.
@@ -776,8 +778,10 @@ def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _translation(path: Path, error: sqlite3.Error) -> StoreError:
     told = str(error)
-    if "full" in told:
+    if "full" in told or ("I/O" in told and shutil.disk_usage(path.parent).free < _SCANT_BYTES):
         return DiskFullError()
+    if "I/O" in told:
+        return StoreError(f"{path} cannot be read or written ({told})", "look at its disk, then try again")
     if "readonly" in told or "unable to open" in told:
         return _unwritable(path)
     if "locked" in told:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from memcli.errors import StoreError
-from memcli.store import journal
+from memcli.store import journal, purge
 from memcli.store.events import Recalls
 from memcli.store.journal import Step
-from memcli.store.side import MIGRATIONS, SCHEMA_VERSION, Side, State
+from memcli.store.side import MIGRATIONS, SCHEMA_VERSION, Side, State, refuse_newer
 from tests.store.conftest import NOW, Shop, note_recall, recalled, recalls
 
 SECRET = "the heron of Lindisfarne waits"
@@ -49,6 +49,19 @@ def test_a_new_file_has_the_newest_schema_and_a_key_of_its_own(shop: Shop, tmp_p
     assert state == State(key=state.key)
     other.close()
     assert asked(shop, "PRAGMA user_version") == [(SCHEMA_VERSION,)]
+
+
+def test_nothing_takes_the_locks_of_a_connection_away(shop: Shop) -> None:
+    held = shop.side()
+    refuse_newer(shop.side_path)
+    Side(shop.side_path, writable=False).close()
+    purge.prove(shop.store(), shop.side(), [shop.directory], [], now=NOW)
+    write = "import sys; from pathlib import Path; from memcli.store.side import Side; "
+    write += "side = Side(Path(sys.argv[1]), writable=True); side.note_file('a', 'b'); side.close()"
+    subprocess.run([sys.executable, "-c", write, shop.side_path], check=True)
+    # Whoever closes last writes the log back and unlinks it: the other process knows that it is not the last.
+    assert shop.side_path.with_name("side.db-wal").exists()
+    assert held.is_place("b")
 
 
 def test_the_key_stays_the_same(shop: Shop) -> None:

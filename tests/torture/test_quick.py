@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.torture import crash, disk, many
+from tests.torture import crash, disk, fuzz, many
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -21,3 +21,8 @@ def test_eight_processes_at_once_lose_and_double_nothing_and_wait_in_no_silence(
 
 def test_no_damage_to_a_file_is_believed_and_the_doctor_mends_or_names_it(tmp_path: Path) -> None:
     assert disk.torture(tmp_path, rounds=25, seed=1).wrong == []
+
+
+@pytest.mark.parametrize("name", fuzz.PROPERTIES)
+def test_hostile_content_is_content(tmp_path: Path, name: str) -> None:
+    fuzz.torture(tmp_path, name, examples=10)
