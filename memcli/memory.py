@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from memcli.store.archive import About
 
 # Candidates of each list that ranking looks at.
-_CANDIDATES = 200
+_CANDIDATES = 150
 # After these many commits a store is compacted: each leaves a file, and a reader opens them all.
 _COMMITS_KEPT = 50
 # … and after an import of so many at once, which no index has words of yet.

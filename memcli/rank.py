@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
@@ -88,7 +88,6 @@ class _Asked:
     worth: Mapping[str, float]
     wants_assistant: bool
     wanted: frozenset[str]
-    speaker: str | None
     is_between_people: bool
     """Some candidates have a name."""
     times: Sequence[Span]
@@ -128,24 +127,16 @@ def _read(
         known = best.get(record.id)
         if known is None or base > known.base:
             best[record.id] = _Scored(record, candidate, look(candidate.passage), dense, met, base)
-    names = {each.record.name for each in best.values() if each.record.name}
     asked = _Asked(
         worth=worth,
         wants_assistant=asks_for_assistant(question),
         wanted=wanted(question),
-        speaker=_only_named(question, names),
-        is_between_people=bool(names),
+        is_between_people=any(each.record.name for each in best.values()),
         times=times,
         tz=tz,
         is_of_before=not times and asks_for_before(question),
     )
     return asked, list(best.values())
-
-
-def _only_named(question: str, names: Iterable[str]) -> str | None:
-    words = frozenset(terms(question))
-    named = [name for name in names if not words.isdisjoint(terms(name))]
-    return named[0] if len(named) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,14 +289,7 @@ STEPS: tuple[Step, ...] = (
     Step("session", "context", lambda seen: seen.is_between_people and seen.session, _is_between_people),
     Step("assistant", "role", lambda seen: seen.is_assistant and not seen.asked.wants_assistant),
     Step("assistant_asked", "role", lambda seen: seen.is_assistant and seen.asked.wants_assistant),
-    Step(
-        "speaker",
-        "role",
-        lambda seen: seen.own.record.name == seen.asked.speaker,
-        lambda asked: asked.speaker is not None,
-    ),
     Step("question", "form", lambda seen: seen.is_turn and seen.own.look.is_question),
-    Step("courtesy", "form", lambda seen: seen.is_turn and seen.own.look.is_courtesy),
     Step("personal", "form", lambda seen: not seen.is_turn or seen.own.look.is_personal),
     Step("length", "form", _length),
     *(_step_of(kind) for kind in WANTED),

@@ -258,9 +258,9 @@ def _read_past(match: re.Match[str], here: _Here) -> Span | None:
 
 
 def _read_few(match: re.Match[str], here: _Here) -> Span | None:
-    """Some days or weeks ago: seven of them at most."""
-    unit = {"周": "week", "星期": "week"}.get(match["unit"], "week" if match["unit"][0] in "wW" else "day")
-    since = here.read(f"7 {unit}s ago")
+    """Some days or weeks ago, as loosely as it is said: the last two weeks, or two months."""
+    is_days = match["unit"].casefold() in ("day", "天")
+    since = here.read("14 days ago" if is_days else "60 days ago")
     return since and Span(since.start, here.now)
 
 

@@ -30,11 +30,6 @@ _ASKS_FOR_BEFORE = re.compile(
 _DENIAL = re.compile(r"\b(?:no|not|never|none|without|stopped|quit)\b|n['’]t\b|[不没无别戒]", re.IGNORECASE)
 
 _CLOSING = "\"'”’」』)）] \n"
-_COURTESY = re.compile(
-    r"\s*(?:\w+: )?(?:(?:thanks|thank you|you['’]re welcome|no problem|good ?bye|bye|see you)\b"
-    r"|(?:好的，?)?谢谢|非常感谢|不用谢|不客气|没问题|没有问题|再见)",
-    re.IGNORECASE,
-)
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b|我", re.IGNORECASE)
 
 _ONLY_ASKS = re.compile(r"(?:[^.!。！?？\n]|\.(?=\w))*[?？]+")
@@ -89,7 +84,6 @@ class Look:
     """What a passage looks like."""
 
     is_question: bool
-    is_courtesy: bool
     is_personal: bool
     letters: int
     """How long it is; a character of a script without spaces counts as several letters."""
@@ -152,7 +146,6 @@ def look(passage: str) -> Look:
     """What a passage looks like."""
     return Look(
         is_question=passage.rstrip(_CLOSING).endswith(("?", "？")),
-        is_courtesy=_COURTESY.match(passage) is not None,
         is_personal=_FIRST_PERSON.search(passage) is not None,
         letters=len(passage) * (LETTERS_OF_IDEOGRAPH if is_unspaced(passage) else 1),
     )

@@ -177,8 +177,8 @@ def test_conversation_about_the_question_lifts_its_turns_between_people() -> Non
     assert ids(hits).index("It was cold.") < ids(hits).index("far")
 
 
-@pytest.mark.parametrize("text", ["Do you like tea?", "你喜欢tea吗？", "Thanks for the tea", "谢谢你的tea"])
-def test_question_and_courtesy_stand_below_a_statement(text: str) -> None:
+@pytest.mark.parametrize("text", ["Do you like tea?", "你喜欢tea吗？"])
+def test_question_stands_below_a_statement(text: str) -> None:
     assert ids(ask("tea", [candidate(text, role="user"), candidate("I like tea so", role="user")]))[0] != text
 
 
