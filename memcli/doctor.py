@@ -21,7 +21,7 @@ from memcli.models.pick import ChatPlace, offers, pick_chat
 from memcli.models.probes import CHAT_PROBES, LEARN_PROBES, SILENCE_S, Probed
 from memcli.store.copies import size_bytes
 from memcli.store.engine import GoneError
-from memcli.store.identity import is_lost
+from memcli.store.identity import is_lost, is_torn
 from memcli.store.lance import INDEXES
 from memcli.store.side import Side
 from memcli.types import ChatModel
@@ -253,8 +253,8 @@ def _side_store(subject: _Subject) -> _Finding:
         return "fail", f"{subject.side} is missing or empty: without it no memory is found", _FIX
     side = Side(subject.side, writable=False)
     try:
-        side.state()
-        fault = side.check()
+        is_cut = is_torn(subject.directory, side.state())
+        fault = side.check() or ("what was written last is lost" if is_cut else None)
     finally:
         side.close()
     return ("fail", f"{subject.side} is damaged: {fault}", _FIX) if fault else ("ok", "sound", "")

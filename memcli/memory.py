@@ -1101,7 +1101,9 @@ class Memory:
 
     def read(self) -> LanceStore:
         """The store for reading; one that was never made is an empty one."""
-        return LanceStore(self.place.lance, self.read_side())
+        store = LanceStore(self.place.lance, self.read_side())
+        identity.refuse_torn(self.place.directory, store)
+        return store
 
     @contextmanager
     def write(self) -> Iterator[tuple[LanceStore, Side]]:
@@ -1113,6 +1115,7 @@ class Memory:
             side = Side(self.side_path, writable=True)
             try:
                 store = LanceStore(self.place.lance, side)
+                identity.refuse_torn(self.place.directory, store)
                 if store.state.erasing or store.state.rebuild:
                     purge.finish(store, side)
                 undo.finish(store, side, now=self.clock())

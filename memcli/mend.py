@@ -6,6 +6,7 @@ side store and a damaged manifest are laid aside, until something is forgotten.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ from memcli.store.rows import RECORD_COLUMNS, key_id, to_record, to_rows
 from memcli.store.side import ASIDE, Side, refuse_newer
 
 _NAMED = 10
+_TABLE = re.compile(r"(?:memories|vectors)_\d+")
+_WITH_LOG = ("", "-wal", "-shm")
 # What the first row of a memory decides.
 _MADE = ("key", "start", "end", "words", "grams")
 _LAST = "what was changed last may be as it was before: see `memcli list --sort updated`"
@@ -203,7 +206,10 @@ def faults(memory: Memory) -> list[seal.Fault]:
         return []
     used = set(store.in_use())
     sums = {file: known for file, known in side.sums().items() if file.partition(".lance/")[0] in used}
-    return list(seal.faults(store.directory, sums))
+    found = list(seal.faults(store.directory, sums))
+    # Without what another process has dropped meanwhile.
+    still = side.sums() if found else {}
+    return [fault for fault in found if still.get(fault.file) == sums[fault.file]]
 
 
 def files(memory: Memory) -> Mended:
@@ -269,21 +275,34 @@ def side_store(memory: Memory) -> Mended:
     refuse_newer(path)
     memory.close()
     with _locked(memory):
-        found = _salvaged(path)
-        for name in ("side.db", "side.db-wal", "side.db-shm"):
-            old = path.with_name(name)
-            if old.exists():
-                old.rename(path.with_name(f"side.db{ASIDE}damaged{name.removeprefix('side.db')}"))
-        with closing(Side(path, writable=True)) as side:
+        # A mending that was killed has laid it aside already.
+        damaged = path if path.exists() and path.stat().st_size else _aside(path)
+        found = _salvaged(damaged)
+        new = path.with_name(f"{path.name}{ASIDE}new")
+        for name in _WITH_LOG:
+            new.with_name(f"{new.name}{name}").unlink(missing_ok=True)
+        with closing(Side(new, writable=True)) as side:
             store = LanceStore(memory.place.lance, side)
-            whose = _fill(side, found, _identity(memory.place.directory, found, store))
-            store.refresh()
-            store.seal()
-            identity.note(path.parent, store.state)
-    torn = [words for table, words in _HOLDS.items() if table not in found.whole]
+            who, whose, is_cut = _identity(memory.place.directory, found, store)
+            _fill(side, found, who)
+            side.empty_log()
+        for name in _WITH_LOG:
+            old = path.with_name(f"{path.name}{name}")
+            if old.exists() and damaged == path:
+                old.rename(_aside(path).with_name(f"{_aside(path).name}{name}"))
+        new.rename(path)
+    with _opened(memory):
+        # Sealed when it is closed.
+        pass
+    lost = [words for table, words in _HOLDS.items() if table not in found.whole]
+    lost += ["what was written to it last"] if is_cut else []
     return Mended(
-        f"made anew, its tables known from {whose}", f"lost with it: {', '.join(torn)}" if torn else ""
+        f"made anew, its tables known from {whose}", f"lost with it: {', '.join(lost)}" if lost else ""
     )
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}{ASIDE}damaged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,21 +352,25 @@ def _rows_of(
     return held, False
 
 
-def _identity(directory: Path, found: _Salvaged, store: LanceStore) -> tuple[identity.Identity, str]:
-    """What the store is made of, and who says so."""
-    there = {name: int(name.rpartition("_")[2]) for name in store.database.table_names()}
-    told = identity.Identity.told(found.meta)
-    for known, whose in ((told, "what could be read of it"), (identity.kept(directory), identity.NAME)):
-        if known is not None and known.memories in there:
-            vectors = {name: table for name, table in known.vectors.items() if table in there}
-            return replace(known, vectors=vectors, tables=max(known.tables, *there.values())), whose
-    memories = [name for name in there if name.startswith("memories_")]
+def _identity(directory: Path, found: _Salvaged, store: LanceStore) -> tuple[identity.Identity, str, bool]:
+    """What the store is made of, who says so, and whether the side store tells of an earlier time only."""
+    names = [name for name in store.database.table_names() if _TABLE.fullmatch(name)]
+    newest = max((_number(name) for name in names), default=0)
+    told, beside = identity.Identity.told(found.meta), identity.kept(directory)
+    is_cut = told is not None and beside is not None and beside.generation > told.generation
+    for known, whose in ((None if is_cut else told, "what could be read of it"), (beside, identity.NAME)):
+        if known is not None and known.memories in names:
+            vectors = {name: table for name, table in known.vectors.items() if table in names}
+            return replace(known, vectors=vectors, tables=max(known.tables, newest)), whose, is_cut
     # The copy that an erase has not finished has no index yet.
-    best = max(
-        memories, key=lambda name: (bool(store.database.open(name).indexes()), there[name]), default=None
-    )
-    key = store.state.key.hex()
-    return identity.Identity(key, best, tables=max(there.values(), default=0)), "the tables themselves"
+    memories = (name for name in names if name.startswith("memories_"))
+    best = max(memories, key=lambda name: (_is_indexed(store, name), _number(name)), default=None)
+    key = told.key if told else store.state.key.hex()
+    return identity.Identity(key, best, tables=newest), "the tables themselves", is_cut
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("_")[2])
 
 
 def _is_indexed(store: LanceStore, name: str) -> bool:
@@ -357,13 +380,12 @@ def _is_indexed(store: LanceStore, name: str) -> bool:
         return False
 
 
-def _fill(side: Side, found: _Salvaged, known: tuple[identity.Identity, str]) -> str:
-    who, whose = known
+def _fill(side: Side, found: _Salvaged, who: identity.Identity) -> None:
     layout = side.layout()
     for name, (columns, rows) in found.rows.items():
-        if name in layout and name != "meta" and set(columns) <= set(layout[name]):
+        if name in layout and name not in ("meta", "sums") and set(columns) <= set(layout[name]):
             side.restore(name, columns, rows)
     meta = {name: value for name, value in found.meta.items() if name not in ("seals", "rebuild")}
-    side.restore("meta", ("key", "value"), [*meta.items(), ("key", who.key), ("tables", str(who.tables))])
+    meta |= {"key": who.key, "tables": str(who.tables), "generation": str(who.generation)}
+    side.restore("meta", ("key", "value"), meta.items())
     side.point_to(memories=who.memories, vectors=who.vectors, embedder=who.embedder)
-    return whose

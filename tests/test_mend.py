@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from memcli.doctor import ChatUse, Check, checks
 from memcli.errors import DamagedError
 from memcli.memory import Draft, Memory, open_memory
 from memcli.models.pick import ChatPlace
+from memcli.store import purge
 from memcli.store.rows import schema
 from memcli.types import Filters, Query, Selection
 
@@ -264,6 +265,42 @@ def test_what_can_still_be_read_of_a_side_store_is_kept(memory: Memory) -> None:
     assert memory.session("last").turns == (turn,)
     with memory.write_side() as side:
         assert side.tombstones() == 1
+
+
+@pytest.mark.parametrize("eighths", range(9))
+def test_a_side_store_whose_log_has_lost_its_end_leads_to_no_earlier_store(
+    memory: Memory, tmp_path: Path, eighths: int
+) -> None:
+    with closing(sqlite3.connect(memory.side_path)) as reader:
+        reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # As long as somebody reads, what is written stays in the log.
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM meta").fetchall()
+        memory.remember(Draft(text="A fox"))
+        with memory.write() as (store, side):
+            purge.rewrite(store, side)
+        memory.remember(Draft(text="A newt"))
+        memory.close()
+        shutil.copytree(memory.place.directory, tmp_path / "torn" / "users" / "default")
+    log = tmp_path / "torn" / "users" / "default" / "side.db-wal"
+    log.write_bytes(log.read_bytes()[: log.stat().st_size * eighths // 8])
+    torn = open_memory(data_dir=tmp_path / "torn", clock=lambda: AT, embedder="none")
+    everything = {FIRST, LAST, "A fox", "A newt"}
+    with suppress(DamagedError):
+        assert texts(torn) == everything
+    doctor(torn, fix=True)
+    assert (texts(torn), doctor(torn)) == (everything, {})
+    torn.close()
+
+
+def test_a_mending_that_was_killed_is_begun_again(memory: Memory) -> None:
+    turn = memory.save_turn(memory.begin_session(), "user", "Where is the otter?")
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    memory.close()
+    memory.side_path.rename(memory.side_path.with_name("side.db.aside-damaged"))
+    doctor(memory, fix=True)
+    assert (texts(memory), memory.session("last").turns) == ({FIRST, LAST}, (turn,))
 
 
 # --- what only waits ------------------------------------------------------------------------------

@@ -6,30 +6,44 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memcli.atomic import write_atomically
 from memcli.errors import DamagedError
 from memcli.store.seal import MEND
 from memcli.store.side import State
 
+if TYPE_CHECKING:
+    from memcli.store.lance import LanceStore
+
 NAME = "tables.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The key of the hashes, the tables in use, the embedder, and how many tables were ever begun."""
+    """The key of the hashes, the tables in use, the embedder, and how many tables were ever begun.
+
+    `generation` is that of the side store when this became so.
+    """
 
     key: str
     memories: str | None
     vectors: Mapping[str, str] = field(default_factory=dict)
     embedder: str | None = None
     tables: int = 0
+    generation: int = field(default=0, compare=False)
 
     @classmethod
     def of(cls, state: State) -> Identity:
         """What the side store says of itself."""
-        return cls(state.key.hex(), state.memories, dict(state.vectors), state.embedder, state.tables)
+        return cls(
+            state.key.hex(),
+            state.memories,
+            dict(state.vectors),
+            state.embedder,
+            state.tables,
+            state.generation,
+        )
 
     @classmethod
     def told(cls, meta: Mapping[str, str]) -> Identity | None:
@@ -37,9 +51,8 @@ class Identity:
         if "key" not in meta:
             return None
         vectors = json.loads(meta.get("vectors", "{}"))
-        return cls(
-            meta["key"], meta.get("memories"), vectors, meta.get("embedder"), int(meta.get("tables", 0))
-        )
+        tables, generation = (int(meta.get(name, 0)) for name in ("tables", "generation"))
+        return cls(meta["key"], meta.get("memories"), vectors, meta.get("embedder"), tables, generation)
 
 
 def note(directory: Path, state: State) -> None:
@@ -72,6 +85,24 @@ def refuse_lost(side: Path, lance: str) -> None:
         raise DamagedError(f"{side} is missing or empty: without it no memory is found", MEND)
 
 
+def is_torn(directory: Path, state: State) -> bool:
+    """Whether the side store is older than what is told of it beside: its log has lost its end."""
+    known = kept(directory)
+    return known is not None and known.generation > state.generation
+
+
+def refuse_torn(directory: Path, store: LanceStore) -> None:
+    """Raise DamagedError where the side store would lead to tables of an earlier time."""
+    if is_torn(directory, store.state):
+        # Once more: a writer may just have made a table.
+        store.refresh()
+        if is_torn(directory, store.state):
+            raise DamagedError(f"side.db in {directory} has lost what was written to it last", MEND)
+
+
 def _is_there(side: Path) -> bool:
     # SQLite drops the log of an empty file, whatever stands in it.
-    return side.exists() and side.stat().st_size > 0
+    try:
+        return side.stat().st_size > 0
+    except OSError:
+        return False

@@ -105,7 +105,7 @@ def room_told(lance: Path, *, then: str) -> Iterator[None]:
     except DiskFullError as error:
         if error.is_measured:
             raise
-        size = sum(path.stat().st_size for path in lance.rglob("*") if path.is_file())
+        size = copies.size_bytes(lance)
         missing = max(0, round(size * _ROOM) + _ROOM_BESIDE_BYTES - shutil.disk_usage(lance.parent).free)
         raise DiskFullError(f"{missing:,} bytes on the disk of {lance}", then) from error
 

@@ -72,6 +72,13 @@ def sum_of(path: Path) -> Sum:
     return size, crc
 
 
+def _sum_if_there(path: Path) -> Sum | None:
+    try:
+        return sum_of(path)
+    except FileNotFoundError:
+        return None
+
+
 def put_on_disk(path: Path) -> None:
     """Let a file, or the names in a directory, survive a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -111,7 +118,7 @@ def check_newest(lance: Path, table: str, seal: Seal) -> None:
         return
     if newest < seal.version:
         raise damaged(table, "its newest version is missing")
-    if sum_of(found[newest]) != (seal.size, seal.crc):
+    if _sum_if_there(found[newest]) != (seal.size, seal.crc):
         raise damaged(table, "its newest version is not what was written")
 
 
@@ -135,12 +142,10 @@ def check_rows(lance: Path, table: str, sums: Mapping[str, Sum]) -> None:
 def faults(lance: Path, sums: Mapping[str, Sum]) -> Iterator[Fault]:
     """The files that are not what was written."""
     for file, known in sums.items():
-        try:
-            found = sum_of(lance / file)
-        except FileNotFoundError:
+        found = _sum_if_there(lance / file)
+        if found is None:
             yield Fault(file, "is missing")
-            continue
-        if found[0] != known[0]:
+        elif found[0] != known[0]:
             yield Fault(file, f"has {found[0]:,} bytes and not {known[0]:,}")
         elif found != known:
             yield Fault(file, "is not what was written")
