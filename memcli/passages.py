@@ -166,6 +166,7 @@ _WEEKDAYS = (
     ("saturday", "六"),
     ("sunday", "日"),
 )
+_DAY_MS = 24 * 60 * 60 * 1000
 _GREETING = re.compile(r"\bgood (?:morning|afternoon|evening|night|day)\b", re.IGNORECASE)
 
 
@@ -180,7 +181,12 @@ def as_words(text: str) -> str:
     Folded, Chinese simplified. A lone letter or digit ("C", "room 7"), which the index would drop, is made
     longer.
     """
-    return _LONE.sub(lambda match: match[0] + _LONGER if match[0] not in STOP else match[0], as_grams(text))
+    return with_lone(as_grams(text))
+
+
+def with_lone(grams: str) -> str:
+    """What `as_grams` made of a text, as the index of words takes it."""
+    return _LONE.sub(lambda match: match[0] + _LONGER if match[0] not in STOP else match[0], grams)
 
 
 def as_grams(text: str) -> str:
@@ -298,8 +304,13 @@ def date_words(at: Millis) -> str:
 
     "25 november 2026 wednesday 2026-11-25 2026年11月25日 十一月 星期三 周三"
     """
+    return _words_of_day(at // _DAY_MS)
+
+
+@lru_cache(maxsize=1024)
+def _words_of_day(days: int) -> str:
     try:
-        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at)
+        day = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)
     except OverflowError:
         return ""
     month_en, month_zh = _MONTHS[day.month - 1]

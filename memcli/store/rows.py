@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from memcli.passages import as_grams, as_words, date_words, passages
+from memcli.passages import as_grams, as_words, date_words, passages, with_lone
 from memcli.types import Origin, Record, Vector
 
 if TYPE_CHECKING:
@@ -75,10 +75,11 @@ def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
     shared |= {name: list(getattr(record, name)) or None for name in _LISTS}
     known_by = origin or Origin(None, None)
     marks = dict(zip(ORIGIN_COLUMNS, (known_by.place, known_by.said, known_by.echo), strict=True))
-    said_when = "" if record.created_at is None else date_words(record.created_at)
-    said_by = f"{record.name}: " if record.name else ""
+    # Apart from the text, which is mostly ASCII and then folded much faster.
+    said_when = "" if record.created_at is None else _said_when(date_words(record.created_at))
+    said_by = as_words(f"{record.name}: ") if record.name else ""
     for part in parts:
-        passage = record.text[part.start : part.end]
+        grams = as_grams(part.text)
         first = part.ordinal == 0
         yield shared | {
             "key": record.id if first else f"{record.id}/{part.ordinal}",
@@ -88,11 +89,15 @@ def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
             "start": part.start,
             "end": part.end,
             "text": record.text if first else None,
-            "words": as_words(f"{said_by}{passage}\n{said_when}"),
-            "grams": as_grams(passage),
+            "words": f"{said_by}{with_lone(grams)}\n{said_when}",
+            "grams": grams,
             "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
             **{column: mark if first else None for column, mark in marks.items()},
         }
+
+
+# The messages of a conversation are mostly of one day.
+_said_when = lru_cache(maxsize=1024)(as_words)
 
 
 def to_record(row: Mapping[str, Any]) -> Record:
