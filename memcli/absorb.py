@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,6 +17,7 @@ from memcli.importers.seen import Seen
 from memcli.reading import NOTES_KEPT, Reading, Sessions, all_of, bad_line_again, so_far
 from memcli.redact import scrub_record
 from memcli.renewal import AS_EXPORTED
+from memcli.text import regex
 from memcli.types import (
     PRIORITY_OF_KIND,
     ROLES,
@@ -45,7 +45,7 @@ BATCH = 4_000
 _BATCH_CHARS = 2_000_000
 _TOLD_EVERY = 500  # records; a progress bar need not move more often
 _BAD_LINES_TOLD = 1_000
-_OWN_ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
+_OWN_ID = regex(r"[0-9A-Za-z_-]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from memcli.errors import UsageError
 from memcli.memory import Memory
 from memcli.passages import is_unspaced, query_terms
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Filters, Hit, Millis, Query, Record
 
@@ -22,7 +22,7 @@ PROBES = 100
 PROBE_WORDS = 4
 _PROBE_CHARS = 700
 _CUTS = (1, 5, 10)
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memcli.record_json import COLUMNS, formula_safe, to_json
-from memcli.text import neutral
+from memcli.text import neutral, regex
 from memcli.times import to_iso
 from memcli.types import Record
 
@@ -134,11 +134,11 @@ def _about(record: Record) -> Iterator[str]:
         yield "retired"
 
 
-_SIGN = re.compile(r"[\\`*_\[\]<>&#|~!]")
+_SIGN = regex(r"[\\`*_\[\]<>&#|~!]")
 
 # What would reach beyond its own memory or load something: a heading, a fence (in a list or a quote
 # too), a line under a heading or across the page, a definition of a link, HTML, an image.
-_BREAKS_OUT = re.compile(
+_BREAKS_OUT = regex(
     r"^[ \t>*+\-\d.)]*(?:#{1,6}(?:[ \t]|$)|```|~~~)"
     r"|^[ \t>]*(?:[-=*_][ \t]*)+$"
     r"|\]:|<[A-Za-z/!?]|!\[",

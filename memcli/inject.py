@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from memcli.passages import is_unspaced, query_terms, terms
+from memcli.text import regex
 from memcli.times import to_day
 from memcli.types import PRIORITIES, Block, Hit, Millis, Record
 
@@ -16,25 +17,25 @@ _OPEN = {
 }
 
 # Scripts of which a model reads about a token a character, with their punctuation and wide forms.
-_WIDE = re.compile(
+_WIDE = regex(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
     "\U00020000-\U0003ffff]"
 )
-_KANA_HANGUL_THAI = re.compile("[\u0e00-\u0eff\u3040-\u30ff\uac00-\ud7af]")
+_KANA_HANGUL_THAI = regex("[\u0e00-\u0eff\u3040-\u30ff\uac00-\ud7af]")
 
-_LINE_BREAK = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_LINE_BREAK = regex("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Control characters, marks that turn the reading direction, invisible ones that hide text (the joiners
 # of emoji and Indic scripts stay), lone surrogates.
-_UNSAFE = re.compile(
+_UNSAFE = regex(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_DELIMITER = re.compile(r"[<＜﹤](?=\s*/?\s*memories)", re.IGNORECASE)
+_DELIMITER = regex(r"[<＜﹤](?=\s*/?\s*memories)", re.IGNORECASE)
 
-_SENTENCE = re.compile(r"""(?s).+?(?:[.!?…]["'”’)\]]*\s+|[。！？；…]["'”’」』）]*|\n+|\Z)""")
-_WORD = re.compile(r"\s*\S+\s*|\s+")
+_SENTENCE = regex(r"""(?s).+?(?:[.!?…]["'”’)\]]*\s+|[。！？；…]["'”’」』）]*|\n+|\Z)""")
+_WORD = regex(r"\s*\S+\s*|\s+")
 _ELLIPSIS = "…"
-_ITEM_START = re.compile(r"(?m)^(?=- \[)")
+_ITEM_START = regex(r"(?m)^(?=- \[)")
 _INDENT = "  "
 _USEFUL_QUARTERS = 48
 _LONGEST_SOURCE_CHARS = 40

@@ -6,7 +6,6 @@ side store and a damaged manifest are laid aside, until something is forgotten.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,9 +22,10 @@ from memcli.store.lance import LanceStore, build_indexes
 from memcli.store.lock import writing
 from memcli.store.rows import RECORD_COLUMNS, key_id, to_record, to_rows
 from memcli.store.side import ASIDE, Side, refuse_newer
+from memcli.text import regex
 
 _NAMED = 10
-_TABLE = re.compile(r"(?:memories|vectors)_\d+")
+_TABLE = regex(r"(?:memories|vectors)_\d+")
 _WITH_LOG = ("", "-wal", "-shm")
 # What the first row of a memory decides.
 _MADE = ("key", "start", "end", "words", "grams")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from memcli.text import regex
 from memcli.types import Millis
 from memcli.variants import simplified
 
@@ -16,10 +17,10 @@ from memcli.variants import simplified
 
 # Where a long text may be cut, the best place first; the cut falls after the match.
 _BREAKS = (
-    re.compile(r"\n[ \t]*\n"),
-    re.compile(r"\n"),
-    re.compile(r"""[.!?…]["'”’)\]]*\s|[。！？；…]["'”’」』）]*"""),
-    re.compile(r"\s"),
+    regex(r"\n[ \t]*\n"),
+    regex(r"\n"),
+    regex(r"""[.!?…]["'”’)\]]*\s|[。！？；…]["'”’」』）]*"""),
+    regex(r"\s"),
 )
 _ZERO_WIDTH_JOINER = "\u200d"
 _LONGEST_CLUSTER_CHARS = 16
@@ -98,25 +99,25 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff"
     "\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_IS_UNSPACED = regex(f"[{_UNSPACED}]")
 # Marks that belong to a word and that `\w` does not match: accents, Hebrew and Arabic points, Indic vowels.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 # A date's number with its unit, a run without spaces, or words with the marks that join them (and
 # perhaps one at the end). The class of letters takes 2 ms to compile: it stands here once.
-_RUN = re.compile(
+_RUN = regex(
     rf"[0-9]+[年月日号]|[{_UNSPACED}]+"
     rf"|(?:(?:[^\W_{_UNSPACED}]|[{_MARKS}])++(?:[-_./:@+]|(?<=[0-9]),(?=[0-9]{{3}}))?)++"
 )
 # Not the 7 of "7.5", "7:30" and "7-9", nor the t of "don't".
-_LONE = re.compile(rf"(?<![\w.,:/'’-])[^\W_{_UNSPACED}](?![\w'’]|[.,:/-]\w)")
+_LONE = regex(rf"(?<![\w.,:/'’-])[^\W_{_UNSPACED}](?![\w'’]|[.,:/-]\w)")
 # Of letters and digits, so that the index takes it for one word and stems nothing off it.
 _LONGER = "0x0"
 _JOINERS = "-_./:@+,"
-_JOINER = re.compile(r"[-_./:@+]")
-_CAMEL_HUMP = re.compile(r"([a-z])([A-Z])")
-_CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|m|d|ve|ll|re))\b")
-_ACCENT = re.compile("[\u0300-\u036f]")
-_ORDINAL = re.compile(r"^([0-9]+)(?:st|nd|rd|th)$")
+_JOINER = regex(r"[-_./:@+]")
+_CAMEL_HUMP = regex(r"([a-z])([A-Z])")
+_CONTRACTION = regex(r"(?:n['’]t|['’](?:s|m|d|ve|ll|re))\b")
+_ACCENT = regex("[\u0300-\u036f]")
+_ORDINAL = regex(r"^([0-9]+)(?:st|nd|rd|th)$")
 
 _STOP_EN = """
 a about after again all also am an and any anything are as at be because been before being both but by can
@@ -141,7 +142,7 @@ pronouns, and what is said in greeting or in asking to be told."""
 STOP_ZH = frozenset(_STOP_ZH.split())
 """The same in Chinese, only such as are rarely part of another word (of 没, 过 and 会 too many are)."""
 
-_IS_STOP_ZH = re.compile("|".join(sorted(STOP_ZH, key=len, reverse=True)))
+_IS_STOP_ZH = regex("|".join(sorted(STOP_ZH, key=len, reverse=True)))
 _VOWELS = frozenset("aeiouy")
 _MONTHS = (
     ("january", "一"),
@@ -167,7 +168,7 @@ _WEEKDAYS = (
     ("sunday", "日"),
 )
 _DAY_MS = 24 * 60 * 60 * 1000
-_GREETING = re.compile(r"\bgood (?:morning|afternoon|evening|night|day)\b", re.IGNORECASE)
+_GREETING = regex(r"\bgood (?:morning|afternoon|evening|night|day)\b", re.IGNORECASE)
 
 
 def folded(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from memcli.errors import UsageError
+from memcli.text import regex
 from memcli.times import from_iso, to_iso
 from memcli.types import KINDS, PRIORITIES, ROLES, Millis, Record
 
@@ -175,7 +175,7 @@ JSON_COLUMNS = frozenset(
 
 # What Excel, LibreOffice and Google Sheets take for a formula, quoted or not, and full-width signs,
 # which some of them read as the narrow ones (OWASP, CSV Injection).
-_FORMULA = re.compile(r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])")
+_FORMULA = regex(r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])")
 
 
 def formula_safe(text: str) -> str:

@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memcli.passages import is_unspaced, query_terms
+from memcli.text import regex
 from memcli.types import Hit
 from memcli.weights import WEIGHTS, Weights
 from memcli.wording import is_echo
 
-_IS_PERSONAL = re.compile(
+_IS_PERSONAL = regex(
     r"\b(?:my|mine|myself|our)\b|(?<!\bhow )\b(?:do|did|am|was|have|had|are|were) (?:i|we)\b"
     r"|(?<![帮给教替为跟陪和让])我(?![想要应该能可们])",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+")
+_NUMBER = regex(r"\d+")
 # A sign after a number, or words: "141/92" alone, a date or a telephone number is no sum.
-_OPERATOR = re.compile(r"\d\s*[+*×÷=^%]|[^\W\d_]")
-_OF_A_SUM = re.compile(
+_OPERATOR = regex(r"\d\s*[+*×÷=^%]|[^\W\d_]")
+_OF_A_SUM = regex(
     r"[\W\d_]|\b(?:what|is|s|the|of|by|and|how|much|calculate|compute|plus|minus|times|x|multiplied|divided"
     r"|squared|cubed|percent|root|sum)\b|[乘除加减]以?|[上去]|等于|平方|计算|一下|多少|几|的|是",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memcli.passages import query_terms, terms
+from memcli.text import regex
 
 LONGEST_CHARS = 600
 MOST_SENTENCES = 6
@@ -62,7 +63,7 @@ class _Sign:
     def of(cls, cues: str, pattern: str) -> _Sign:
         """`cues` are alternatives; `CUE` in the pattern stands for them."""
         whole = pattern.replace("CUE", f"(?:{cues})")
-        return cls(tuple(cues.split("|")), re.compile(whole, re.IGNORECASE))
+        return cls(tuple(cues.split("|")), regex(whole, re.IGNORECASE))
 
     def matches(self, text: str, folded: str) -> Iterator[re.Match[str]]:
         if any(map(folded.__contains__, self.cues)):
@@ -71,15 +72,15 @@ class _Sign:
 
 # --- sentences that state something ---------------------------------------------------------------
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_CODE = regex(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
 # Only what speaks of a person inside the marks is somebody's words; a title stays.
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"""["“”「『](?=[^"“”」』\n]*(?:\b(?:i|we|my|i['’]\w+)\b|我))[^"“”」』\n]*["“”」』]"""
     r"|\b(?:said|says|told (?:me|us)|wrote|asked)\s*[,:]\s.*$|[说道写问][：:].*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_SENTENCE = re.compile(r"(?P<said>[^.;!?。；！？\n]+(?:\.\d[^.;!?。；！？\n]*)*)(?P<end>[.;!?。；！？]?)")
-_ASKS = re.compile(
+_SENTENCE = regex(r"(?P<said>[^.;!?。；！？\n]+(?:\.\d[^.;!?。；！？\n]*)*)(?P<end>[.;!?。；！？]?)")
+_ASKS = regex(
     r"\s*(?:(?:what|where|when|who|whose|which|how|why)\b"
     r"|(?:do|does|did|is|are|am|was|were|can|could|should|shall|would|will|have|has)"
     r" (?:i|you|we|it|he|she|they|my)\b)"
@@ -122,9 +123,9 @@ _FAMILY_ZH = (
     "|室友|父母|家人|家长"
 )
 _OTHERS_ZH = f"{_FAMILY_ZH}|老板|领导"
-RELATIVES = re.compile(rf"\b(?:{_FAMILY}|cat|dog)s?\b|{_FAMILY_ZH}", re.IGNORECASE)
+RELATIVES = regex(rf"\b(?:{_FAMILY}|cat|dog)s?\b|{_FAMILY_ZH}", re.IGNORECASE)
 
-_SUBJECT = re.compile(
+_SUBJECT = regex(
     r"\b(?P<me>i|we|(?:the )?user)\b"
     rf"|\b(?:he|she|they|you|people|every(?:one|body)|some(?:one|body)|(?:{_OTHERS})s?)\b"
     rf"|(?P<me_zh>我(?!(?:们)?的?(?:{_OTHERS_ZH}))|(?:和|跟|带着?)我|咱|用户|本人)"
@@ -132,15 +133,13 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 # "my sister and I", "我和老婆": the person is one of those who are spoken of.
-_WITH_ME = re.compile(
-    rf"\band i\b|我[和跟与](?:我?的?)(?:{_OTHERS_ZH})|(?:{_OTHERS_ZH})[和跟与]我", re.IGNORECASE
-)
-_FILLER = re.compile(
+_WITH_ME = regex(rf"\band i\b|我[和跟与](?:我?的?)(?:{_OTHERS_ZH})|(?:{_OTHERS_ZH})[和跟与]我", re.IGNORECASE)
+_FILLER = regex(
     r"\b(?:finally|just|recently|actually|officially|so|well|news|good|great|update|oh|yes|and|but|now|also|have|has"
     r"|been|ok|okay|by the way|btw|as of \w+|today|yesterday)\b|[\W\d_]",
     re.IGNORECASE,
 )
-_CAPITALS = re.compile(r"\b[A-Z][a-z]")
+_CAPITALS = regex(r"\b[A-Z][a-z]")
 
 
 def _is_own(before: str) -> bool:
@@ -159,7 +158,7 @@ def is_of_another(sentence: str) -> bool:
     return not _is_own(sentence) and _SUBJECT.search(sentence) is not None
 
 
-_UNREAL = re.compile(
+_UNREAL = regex(
     r"\b(?:if|whether|suppose|imagine|would|could|might|maybe|perhaps|wish|hop(?:e|ing)|almost|nearly|unless|let['’]?s"
     r"|thinking (?:of|about)|think(?:ing)? i|considering|tempted|plan(?:ning)? to"
     r"|(?:going|want|wants|need|like|love|try|trying|about|have|supposed) to|gonna|wanna|should|must"
@@ -179,7 +178,7 @@ def _is_real(before: str) -> bool:
 
 # --- what an earlier statement looks like ---------------------------------------------------------
 
-HABIT = re.compile(
+HABIT = regex(
     r"\b(?:i|we|my|our|user)\b.*\b(?:(?:dis)?likes?|loves?|loved|enjoy(?:s|ing|ed)?|prefer(?:s|red)?|fan"
     r"|favou?rites?|into|keen|hates?|stand|always|usually|often|every|never|takes?|orders?|drink(?:s|ing)?"
     r"|eat(?:s|ing)?|drives?|driving|go(?:es|ing)? to|train(?:s|ing)?|practi[sc](?:es?|ing)|allergic"
@@ -190,35 +189,35 @@ HABIT = re.compile(
     r"|我[^，。；]{0,4}[用吃喝住开学养抽]|用户[^，。；]{0,4}[用吃喝住开学养抽]",
     re.IGNORECASE | re.DOTALL,
 )
-LIKING = re.compile(
+LIKING = regex(
     r"\b(?:i|we|user)\b[^,;]*\b(?<!n['’]t )(?<!not )"
     r"(?:likes?|loves?|enjoys?|prefers?|adores?|fan of|keen on|into|drinks?|eats?)\b"
     r"|(?<!不)(?:喜欢|爱[吃喝看玩]|最爱|每天[吃喝看玩])",
     re.IGNORECASE | re.DOTALL,
 )
-DISLIKING = re.compile(
+DISLIKING = regex(
     r"\b(?:hates?|dislikes?|(?:don['’]t|do not|doesn['’]t|never) (?:like|eat|drink|enjoy)"
     r"|can['’]?no?t stand|allergic)\b"
     r"|不(?:喜欢|爱|吃|喝)|讨厌|受不了|过敏",
     re.IGNORECASE,
 )
-PLAN = re.compile(
+PLAN = regex(
     r"\b(?:(?:need|have|got|want|going|hop(?:e|ing)|mean|supposed) to|plan(?:s|ned|ning)?|remind(?:er)?"
     r"|should|must|gonna|to-?dos?|appointment|booked|scheduled)\b"
     r"|要|打算|计划|准备|想|记得|待办|提醒|预约|安排",
     re.IGNORECASE,
 )
-PLACE = re.compile(
+PLACE = regex(
     r"\b(?:work(?:s|ing)?|job|employed|live[sd]?|living|stud(?:y|ying)|based|rent|member|team)\b"
     r"|住|上班|工作|任职|读书|上学",
     re.IGNORECASE,
 )
-PARTNER = re.compile(
+PARTNER = regex(
     r"\b(?:girlfriend|boyfriend|partner|wife|husband|fianc[eé]e?|dating|together with)\b"
     r"|女朋友|男朋友|女友|男友|老婆|老公|对象|在一起",
     re.IGNORECASE,
 )
-_DAY = re.compile(
+_DAY = regex(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|jan(?:uary)?|feb(?:ruary)?|march|april|may|june|july"
     r"|aug(?:ust)?|sept(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|tomorrow|tonight|weekend"
     r"|spring|summer|autumn|winter|next (?:week|month|year)|\d{4}-\d\d(?:-\d\d)?|mornings?|afternoons?"
@@ -227,7 +226,7 @@ _DAY = re.compile(
     r"|[0-9一二三四五六七八九十]+[月日号]|[春夏秋冬]天",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty"
     r"|fifty|hundred|thousand)\b"
     r"|[一二三四五六七八九十两百千万]",
@@ -413,7 +412,7 @@ _RATHER = _Sign.of(
 )
 _INSTEAD = _Sign.of("instead of|rather than", rf"\bCUE {_CLAUSE}{_END}")
 
-NEWS = re.compile(
+NEWS = regex(
     r"\b(?:now|new|these days|nowadays|from now on|currently|changed|lately)\b"
     r"|现在|如今|目前|换|新|改|以后|最近",
     re.IGNORECASE,
@@ -422,7 +421,7 @@ _NOW = _Sign.of(
     " now|now i|now,|now we|these days|nowadays|changed my mind|现在|如今|改主意|以后",
     r"\b(?:now|these days|nowadays|from now on|changed my mind)\b|现在|如今|改主意|以后",
 )
-ALSO = re.compile(r"\b(?:also|too|as well|another|second|besides|both)\b|也|还有|另外|第二", re.IGNORECASE)
+ALSO = regex(r"\b(?:also|too|as well|another|second|besides|both)\b|也|还有|另外|第二", re.IGNORECASE)
 
 _EMPTY = frozenset(
     terms(
@@ -435,15 +434,15 @@ _EMPTY = frozenset(
 )
 """Terms that do not say what is given up."""
 
-_LEADING_ZH = re.compile(
+_LEADING_ZH = regex(
     r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|现在|如今|最近|已经|用户|每天|早上|晚上)+"
     r"|(?:的|掉|了|过|我)+$"
 )
 _TASTES = "辣糖烟酒茶肉奶盐油甜鱼蛋虾醋葱蒜咸米面"
-_ALWAYS = re.compile(
+_ALWAYS = regex(
     r"\b(?:now|these days|nowadays|from now on|always|every|usually)\b|现在|如今|以后", re.IGNORECASE
 )
-_POINTS_BACK = re.compile(r"\b(?:it|them|that|this|one)$", re.IGNORECASE)
+_POINTS_BACK = regex(r"\b(?:it|them|that|this|one)$", re.IGNORECASE)
 
 
 def _named(clause: str) -> frozenset[str]:
@@ -466,7 +465,7 @@ def _over(sentence: str, folded: str) -> Iterator[Over]:
     yield from _instead(sentence, folded)
 
 
-_SAYS_I = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
+_SAYS_I = regex(r"\b(?:i|we)\b", re.IGNORECASE)
 
 
 def _turned(sentence: str, folded: str) -> Iterator[Over]:
@@ -569,7 +568,7 @@ def named_terms(sentence: str) -> frozenset[str]:
     return frozenset(query_terms(_without_values(sentence))) - _EMPTY
 
 
-_UNREAL_VALUE = re.compile(
+_UNREAL_VALUE = regex(
     r"\b(?:if|would|could|might|maybe|perhaps|wish|should|want to|not|asked|suggested|can we|let['’]?s)\b"
     r"|n['’]t\b|如果|要是|可能|希望|想|没",
     re.IGNORECASE,
@@ -581,7 +580,7 @@ def _about(text: str) -> str:
     return _ROLES.sub(" ", _LEADING_ZH.sub("", _without_values(text).strip()))
 
 
-_ROLES = re.compile(
+_ROLES = regex(
     r"\b(?:boss|manager|landlord|doctor|teacher|company|they)\b|医生|房东|老板|领导", re.IGNORECASE
 )
 
@@ -754,7 +753,7 @@ _OWN = (
         r"(?P<what>[^，。；：！？的是我]{1,6}(?:的[^，。；：！？的是]{1,4})?)CUE",
     ),
 )
-_ALWAYS_ONE = re.compile(
+_ALWAYS_ONE = regex(
     r"\b(?:number|name|favou?rite|dentist|doctor|gp|landlord|boss|manager|teacher|therapist|salary|rent"
     r"|password|pin|bank|gym|size|major|username|nickname|birthday|blood type|locker|job title|pronouns)\b"
     r"|最喜欢|最爱|牙医|医生|老板|经理|房东|老师|工资|月薪|房租|密码|专业|号|名字|昵称|车牌",
@@ -764,10 +763,10 @@ _ALWAYS_ONE = re.compile(
 _SPELLING = (("favorite", "favourite"), ("color", "colour"))
 
 
-_OF_ANY_WORD = re.compile(
+_OF_ANY_WORD = regex(
     r"\b(?:favou?rite|major|size|username|nickname|pronouns|blood type|job title)\b|[^\x00-\x7f]"
 )
-_VALUE = re.compile(
+_VALUE = regex(
     r"\s*(?:now |called |named |currently |back )*(?:(?:an?|the|at|in|with) |(?-i:[A-Z0-9+(£$€\"“']))",
     re.IGNORECASE,
 )
@@ -797,7 +796,7 @@ def _is_filled(told: str, name: str) -> bool:
     return is_theirs and _is_real(told) and _FORMERLY.search(told) is None
 
 
-_FORMERLY = re.compile(
+_FORMERLY = regex(
     r"\b(?:used to|once|formerly|previously|back then)\b|以前|曾经|原来|过去|小时候", re.IGNORECASE
 )
 

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import re
+from typing import Any, cast
 
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+class _Late:
+    """Stands for a regular expression that nobody has asked anything yet."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._given = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._given)
+        # From now on these are found without a detour.
+        self.__dict__.update(
+            {each: getattr(compiled, each) for each in dir(compiled) if not each.startswith("_")}
+        )
+        return getattr(compiled, name)
+
+
+def regex(source: str, flags: int = 0) -> re.Pattern[str]:
+    """A regular expression that is compiled when it is first used: a command needs few of all there are."""
+    return cast("re.Pattern[str]", _Late(source, flags))
+
+
+_UNSTORABLE = regex("[\0\ud800-\udfff]")
 
 # C0 and C1 controls but tab and newline, and marks that turn the direction of text around.
-OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+OBEYED = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What a terminal obeys and does not show."""
 
 

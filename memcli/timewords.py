@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
 from memcli.errors import UsageError
+from memcli.text import regex
 from memcli.times import Span, parse_typed_time
 from memcli.types import Millis
 
@@ -127,7 +128,7 @@ def _joined(text: str, found: Sequence[tuple[int, int, Span]]) -> Iterator[Span]
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return regex(pattern, re.IGNORECASE)
 
 
 # --- dates ----------------------------------------------------------------------------------------
@@ -323,8 +324,8 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
     (rf"(?:最近|过去|近)的?这?(?P<count>{_COUNT_ZH})个?(?P<unit>{_UNIT_ZH})", _read_past),
 )
 
-_BETWEEN = re.compile(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
-_MAY_HOLD_TIME = re.compile(
+_BETWEEN = regex(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
+_MAY_HOLD_TIME = regex(
     r"\d|[年月日号周天季昨今明前后]|星期|礼拜|\b(?:over|several|some|few)\s|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this|next|ago"
     r"|on\s|in\s|of\s|since|early|mid|late|during|until|by\s)",
     re.IGNORECASE,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+from memcli.text import regex
+
+_IDEOGRAPH = regex("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def simplified(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memcli.passages import is_unspaced, query_terms
+from memcli.text import regex
 from memcli.types import Record
 from memcli.weights import LETTERS_OF_IDEOGRAPH
 
@@ -15,25 +16,25 @@ _TOLD = (
     r"(?:told|said|mentioned|recommended|suggested|advised|explained|shared|gave|given|taught|wrote|written)"
 )
 _TELL = r"(?:tell|say|mention|recommend|suggest|advise|explain|share|give|teach|write)"
-_ASKS_FOR_ASSISTANT = re.compile(
+_ASKS_FOR_ASSISTANT = regex(
     rf"\byou\s+(?:\w+\s+){{0,2}}?{_TOLD}\b|\bdid\s+you\s+(?:\w+\s+)?{_TELL}\b"
     r"|(?<![和跟给向对同])你[^\W]{0,8}?(?:推荐|建议|告诉|说|提到|介绍|教|讲|分享)我?[了过的]",
     re.IGNORECASE,
 )
 
-_ASKS_FOR_BEFORE = re.compile(
+_ASKS_FOR_BEFORE = regex(
     r"\b(?:previous(?:ly)?|former(?:ly)?|used? to|(?:my|our) (?:old|last)|originally|back then|in the past)\b"
     r"|\bbefore(?:\s+(?-i:[A-Z])|\s+(?:i|we|that|now)\b|\s*(?:[,.;?？]|$))|以前|之前|原来|原先|曾经|从前|过去|旧(?:的|地址|号码|手机)",
     re.IGNORECASE,
 )
 
-_DENIAL = re.compile(r"\b(?:no|not|never|none|without|stopped|quit)\b|n['’]t\b|[不没无别戒]", re.IGNORECASE)
+_DENIAL = regex(r"\b(?:no|not|never|none|without|stopped|quit)\b|n['’]t\b|[不没无别戒]", re.IGNORECASE)
 
 _CLOSING = "\"'”’」』)）] \n"
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b|我", re.IGNORECASE)
+_FIRST_PERSON = regex(r"\b(?:i|my|me|we|our)\b|我", re.IGNORECASE)
 
-_ONLY_ASKS = re.compile(r"(?:[^.!。！?？\n]|\.(?=\w))*[?？]+")
-_ASKS_FOR_THE_TALK = re.compile(
+_ONLY_ASKS = regex(r"(?:[^.!。！?？\n]|\.(?=\w))*[?？]+")
+_ASKS_FOR_THE_TALK = regex(
     r"\b(?:told|said|say|asked|ask|mentioned?|discuss\w*|talk\w*|recommend\w*|suggest\w*|advi[sc]ed?"
     r"|answer\w*|conversation|chat|session|last time|remind)\b"
     r"|说过|问过|提过|聊|谈|讨论|推荐|建议|回答|上次|刚才|之前",
@@ -41,16 +42,16 @@ _ASKS_FOR_THE_TALK = re.compile(
 )
 
 WANTED: Mapping[str, re.Pattern[str]] = {
-    "when": re.compile(
+    "when": regex(
         r"\bwhen\b|\bwhat (?:date|day|time|year|month)\b|\bwhich (?:year|month|day)\b|\bhow long\b"
         r"|什么时候|何时|哪[天年]|几[号点月]|多久",
         re.IGNORECASE,
     ),
-    "number": re.compile(r"\bhow (?:many|much|often|old)\b|多少|几[^号点月]|多大", re.IGNORECASE),
-    "place": re.compile(
+    "number": regex(r"\bhow (?:many|much|often|old)\b|多少|几[^号点月]|多大", re.IGNORECASE),
+    "place": regex(
         r"\bwhere\b|\bwhich (?:country|city|place|town|state)\b|哪里|哪儿|什么地方|哪个城市", re.IGNORECASE
     ),
-    "name": re.compile(
+    "name": regex(
         r"\bnamed?\b|\bcalled\b|\b(?:which|what) (?:book|movie|film|game|band|song|show)s?\b"
         r"|名字|叫什么|哪[本部首]|什么(?:书|电影|歌|游戏)",
         re.IGNORECASE,
@@ -59,22 +60,22 @@ WANTED: Mapping[str, re.Pattern[str]] = {
 """What kind of thing a question asks for."""
 
 _SHOWN: Mapping[str, re.Pattern[str]] = {
-    "when": re.compile(
+    "when": regex(
         r"\d|\b(?:yesterday|today|tonight|tomorrow|last|ago|next|recently"
         r"|this (?:week|month|morning|weekend|year)"
         r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august"
         r"|september|october|november|december|(?:day|week|month|year)s?)\b|[昨今明前后]天|[周月日年]",
         re.IGNORECASE,
     ),
-    "number": re.compile(
+    "number": regex(
         r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|couple|few|several|once|twice)\b"
         r"|[一二三四五六七八九十两几百千]",
         re.IGNORECASE,
     ),
-    "place": re.compile(
+    "place": regex(
         r"\b(?:in|at|to|from|near) (?:the )?[A-Z][a-z]+|[省市县区镇村路街国]|公园|酒店|餐厅|医院|大学"
     ),
-    "name": re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\"[^\"]+\"|[《“「]"),
+    "name": regex(r"(?<=[a-z,] )[A-Z][a-z]+|\"[^\"]+\"|[《“「]"),
 }
 """What a passage that may answer it holds."""
 

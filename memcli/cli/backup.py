@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +12,14 @@ from memcli.cli.run import Run
 from memcli.cli.write import DryRun
 from memcli.config import PASSPHRASE_VARIABLE
 from memcli.errors import NothingMatchedError, UsageError
+from memcli.text import regex
 from memcli.times import local_zone, to_iso, to_minute
 
 if TYPE_CHECKING:
     from memcli.age import Key, Lock
     from memcli.store.archive import About
 
-_NAME = re.compile(r"memcli-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?\.tar(?:\.age)?")
+_NAME = regex(r"memcli-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?\.tar(?:\.age)?")
 """How a backup in the usual place is called; other files there are not ours."""
 
 PassphraseFile = Annotated[

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from memcli.text import neutral
+from memcli.text import neutral, regex
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -19,7 +19,7 @@ _WIDE = (
 # What no line begins with, and what none ends with (the commonest of JIS X 4051 and GB/T 15834).
 _NOT_FIRST = "，。、；：？！）］｝〕〉》」』】〗”’…—～·％ーァィゥェォッャュョ々,.;:?!)]}%"
 _NOT_LAST = "（［｛〔〈《「『【〖“‘([{"
-_BREAKABLE = re.compile(
+_BREAKABLE = regex(
     rf"(?<={_WIDE})(?<![{re.escape(_NOT_LAST)}])(?=\S)(?![{re.escape(_NOT_FIRST)}])"
     rf"|(?<=\S)(?<![{re.escape(_NOT_LAST)}])(?={_WIDE})(?![{re.escape(_NOT_FIRST)}])"
     r"|(?<=\s)(?=\S)"

@@ -15,6 +15,7 @@ from memcli.cli.output import report_error
 from memcli.cli.write import say_remembered
 from memcli.errors import MemcliError, NothingMatchedError, UsageError
 from memcli.memory import Draft
+from memcli.text import regex
 from memcli.types import Filters, Learned, Query, Record, Selection, Session
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _PAST_INPUTS = 500
 _LISTED = 10
-_COMMAND = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = regex(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
 
 
 def talk(run: Run, *, session: Session | None, manner: Manner, remembers: bool, with_why: bool) -> None:

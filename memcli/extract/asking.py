@@ -10,6 +10,7 @@ from typing import Any
 
 from memcli.extract.clauses import clauses, own_words
 from memcli.passages import folded, is_unspaced, query_terms
+from memcli.text import regex
 from memcli.types import Extracted, Message
 
 MOST_TURNS = 20
@@ -43,7 +44,7 @@ _TOPICS = (
     "about",
 )
 
-_OF_ONESELF = re.compile(
+_OF_ONESELF = regex(
     r"\b(?:i|i'?m|i'?ve|me|my|mine|we|our|us"  # English
     r"|ich|mich|mir|mein\w*|wir|uns\w*|je|j'|moi|mon|ma|mes|nous|notre|yo|mi|mis|soy"
     r"|tengo|vivo|nosotros|io|sono|mio|mia"
@@ -181,8 +182,8 @@ _FRAME = frozenset(
     )
 )
 _FRAME_ZH = frozenset("我的是在有叫了和也很住用喜欢不对")
-_NAME_OR_NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d|(?<!^)(?<![.!?] )\b(?!I\b)[A-Z][\w'-]+")
-_DENIES = re.compile(
+_NAME_OR_NUMBER = regex(r"\d[\d.,:/-]*\d|\d|(?<!^)(?<![.!?] )\b(?!I\b)[A-Z][\w'-]+")
+_DENIES = regex(
     r"\b(?:not|never|no|without|hate|dislike|avoid|quit|stopped)\b|n['’]t\b|\b(?:dont"
     r"|cant|cannot)\b|[不没沒别]|讨厌|戒",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memcli.extract import chinese, english
 from memcli.extract.language import Language
+from memcli.text import regex
 
 LONGEST_CHARS = 8_000
 """A longer turn is something pasted, not something said."""
@@ -20,7 +21,7 @@ _HIDDEN = "\ufffc"
 _MARK_LETTERS = 4
 """A sentence of no more than these and a joke's mark ("lol", "🙃") speaks of the one before."""
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN = regex(r"[\u3400-\u9fff]")
 _SAME_LENGTH = str.maketrans(
     {
         code: chr(code - 0xFEE0)
@@ -32,7 +33,7 @@ _SAME_LENGTH = str.maketrans(
 
 # --- what is not the person's own words -----------------------------------------------------------
 
-_FOREIGN = re.compile(
+_FOREIGN = regex(
     r"(?s:```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<\s*memories\b.*?(?:</\s*memories\s*>|\Z)|<(\w+)[^<>]*>.*?</\1>)"
     r"|(?m:^[ \t]*(?:>|\||\$ |#!|//|/\*|\* @|at [\w.$]+\(|File \"|Traceback|\+\+\+|---|@@"
     r"|diff |import \w|from \w+ import"
@@ -46,12 +47,12 @@ _FOREIGN = re.compile(
 )
 """Fences, memories that were put into a prompt, markup, quoted lines, code, logs, addresses of pages."""
 
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』"
     r"|(?<![\w'])'[^'\n]{3,200}'(?!\w)"
 )
-_SPEAKS_OF_ONESELF = re.compile(r"\b(?:I|me|my|we|our)\b|[我咱]|(?:\S+\s+){3}\S", re.IGNORECASE)
-_LETTER = re.compile(
+_SPEAKS_OF_ONESELF = regex(r"\b(?:I|me|my|we|our)\b|[我咱]|(?:\S+\s+){3}\S", re.IGNORECASE)
+_LETTER = regex(
     r"(?m)^[ \t]*(?:dear [\w .]{1,30}|尊敬的.{1,15}|亲爱的.{1,15})[,，:：!！]?[ \t]*$", re.IGNORECASE
 )
 
@@ -78,8 +79,8 @@ _ABBREVIATED = "".join(
     rf"(?<!\b{short})"
     for short in ("Dr", "Mr", "Mrs", "Ms", "St", "vs", "etc", "e.g", "i.e", "approx", "No", "a.m", "p.m")
 )
-_SENTENCE_END = re.compile(rf"(?:{_ABBREVIATED}\.|…)+(?=[\s\"')\]]|$)|[!?。！？；;~～\n]+|\.\.\.+")
-_CLAUSE_END = re.compile(
+_SENTENCE_END = regex(rf"(?:{_ABBREVIATED}\.|…)+(?=[\s\"')\]]|$)|[!?。！？；;~～\n]+|\.\.\.+")
+_CLAUSE_END = regex(
     r",(?=\s|[\u3400-\u9fff])|[，：]|:(?=\s|[\u3400-\u9fff])|\s[-–—]+\s|—+|[()（）]"
     r"|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
     rf"|\s+(?={english.NEW_CLAUSE})|{chinese.NEW_CLAUSE}",
@@ -89,7 +90,7 @@ _LISTED = (
     r"(?!(?:i|i'm|we|my|our|he|she|they|it|but|so|because|which|who|and|or|if|is|are|am|was)\b)[\w'&+#.-]++"
 )
 _ITEM = rf"{_LISTED}(?: {_LISTED}){{0,2}}"
-_LIST = re.compile(rf"(?<![\w'&+#.-]){_ITEM}(?:, {_ITEM}){{0,12}}+,? (?:and|or|&) {_ITEM}", re.IGNORECASE)
+_LIST = regex(rf"(?<![\w'&+#.-]){_ITEM}(?:, {_ITEM}){{0,12}}+,? (?:and|or|&) {_ITEM}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

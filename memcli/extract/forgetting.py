@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memcli.text import regex
+
 _POLITE = (
     r"(?:(?:ok(?:ay)?|hey|hi|well|so|then|now|actually|please|kindly|could you|can you"
     r"|would you|will you|I want you to|I'd like you to|you should|you can"
@@ -23,7 +25,7 @@ _ALL = (
 _ABOUT = r"(?:about|of|on|regarding|concerning|related to|that mentions?)"
 _THING = r"(?!(?:it|that|this|these|those|them|him|her|you|me|everything|anything)\b\W*$)\S.*"
 
-_ENGLISH = re.compile(
+_ENGLISH = regex(
     rf"^{_POLITE}(?:"
     rf"(?:forget|erase|delete|remove|wipe"
     rf"|unlearn)(?: about)? {_ALL}(?: that)?(?: (?:{_TOLD}|{_KNOWN}))?(?: (?:so far"
@@ -49,7 +51,7 @@ _SAID_ZH = (
     r"(?:我(?:之前|以前|刚才|曾经?)?(?:跟你|和你|对你|向你)?(?:说|讲|提|聊|告诉)(?:过"
     r"|到|及|过?你)?的?)"
 )
-_CHINESE = re.compile(
+_CHINESE = regex(
     rf"^{_POLITE_ZH}(?:"
     rf"忘掉(?!自己){_THING_ZH}"
     rf"|(?:忘了|忘记|删掉|删除|清除|抹掉)(?=关于|有关|{_SAID_ZH}|所有关于|一切关于"
@@ -58,7 +60,7 @@ _CHINESE = re.compile(
     rf"|[把将](?=\S{{1,24}}(?:忘掉|忘了|忘记|从记忆[里中](?:删掉|删除|清除|抹掉))(?:吧|了)?$){_THING_ZH}"
     r")$"
 )
-_ASKED_ELSE = re.compile(
+_ASKED_ELSE = regex(
     r"^(?:did|do|does|how|why|what|when|if|don't forget|never forget|i|we)\b|怎么"
     r"|为什么|如何|别忘|不要忘|忘不|是不是|有没有",
     re.IGNORECASE,

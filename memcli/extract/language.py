@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memcli.text import regex
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -23,7 +25,7 @@ class Rule:
 
 def sign(pattern: str) -> re.Pattern[str]:
     """A pattern that minds no case."""
-    return re.compile(pattern, re.IGNORECASE)
+    return regex(pattern, re.IGNORECASE)
 
 
 def rules(about: str, kind: str, topic: str, *patterns: str, confidence: float = 0.9) -> list[Rule]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memcli.passages import folded, query_terms
+from memcli.text import regex
 
 SAME = 0.8
 """The share of terms (Jaccard) from which two facts of one polarity say the same."""
@@ -14,7 +15,7 @@ SAME = 0.8
 OPPOSITE = 0.65
 """The share of terms, but those that deny, from which two facts of opposite polarity contradict."""
 
-_DENIES = re.compile(
+_DENIES = regex(
     r"\b(?:not|never|no longer|cannot|dislike|hate|detest|loathe|despise|avoid|quit|stopped|without|gave up"
     r"|anymore|any more|stand|bear)\b|n['’]t\b|\b(?:dont|cant|doesnt|isnt)\b|[不没别]"
     r"|讨厌|厌恶|戒|受不了|恨|无法"
@@ -27,28 +28,28 @@ _LIKING = frozenset(
         " anymore very much still now"
     )
 )
-_DEGREE = re.compile(
+_DEGREE = regex(
     r"\b(?:really|very|so|truly|absolutely|totally|quite|definitely|actually|also|just"
     r"|always)\b|非常|特别|真的|喜欢|喜歡|喜爱|讨厌|討厭|厌恶|受不了|不太|不怎么|很|最"
     r"|更|不|没|爱|恨|怕|了",
     re.IGNORECASE,
 )
-_RANKS = re.compile(r"\b(?:over|than|instead of|rather than)\b|而不是|胜过|比起|不用|不选", re.IGNORECASE)
-_NUMBER = re.compile(r"\d[\d.,:/-]*|[一二三四五六七八九十百千万两]+(?=[岁个只月日号点块元万千百年码])")
+_RANKS = regex(r"\b(?:over|than|instead of|rather than)\b|而不是|胜过|比起|不用|不选", re.IGNORECASE)
+_NUMBER = regex(r"\d[\d.,:/-]*|[一二三四五六七八九十百千万两]+(?=[岁个只月日号点块元万千百年码])")
 _OWN = (
-    re.compile(
+    regex(
         r"^(?:my|our) (?:new |current )?(?P<what>[\w' -]{2,40}?)(?: (?:is"
         r"|are)(?: (?:called|named|on|in|at))?| has changed to)"
         r" (?P<value>.+)$",
         re.IGNORECASE,
     ),
-    re.compile(
+    regex(
         r"^(?:我|我们|我家)的?(?P<what>[^，。叫是]{1,10}?)(?:的?名字)?(?:现在)?(?:是|叫做?"
         r"|为|改成|在)(?P<value>.+)$"
     ),
-    re.compile(r"^(?P<what>我)的?(?:名字)?叫做?(?P<value>.+)$"),
+    regex(r"^(?P<what>我)的?(?:名字)?叫做?(?P<value>.+)$"),
 )
-_MANY = re.compile(
+_MANY = regex(
     r"hobb|interest|goal|friend|tool|language|colleague|plan|team|爱好|兴趣|目标|朋友"
     r"|同事|计划|語言|语言",
     re.IGNORECASE,

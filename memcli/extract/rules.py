@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memcli.extract.clauses import Clause, clauses, is_in_play
 from memcli.extract.language import Language, Rule
+from memcli.text import regex
 from memcli.types import Extracted
 
 _LONGEST_FACT_CHARS = 300
@@ -15,8 +16,8 @@ _FEWEST_WORDS = 2
 _FEWEST_CHARS = 4
 _SURE = 0.95
 # Mixed text has spaces around the words of the other script ("用 Vue 写"): they mean nothing.
-_SPACE_OF_MIXED = re.compile(r"(?<=[\u3400-\u9fff]) +| +(?=[\u3400-\u9fff])")
-_JOINS = re.compile(r"^(?:and|but|then) ", re.IGNORECASE)
+_SPACE_OF_MIXED = regex(r"(?<=[\u3400-\u9fff]) +| +(?=[\u3400-\u9fff])")
+_JOINS = regex(r"^(?:and|but|then) ", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

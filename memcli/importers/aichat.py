@@ -15,22 +15,22 @@ from memcli.importers.head import Head
 from memcli.importers.messages import ROLE_OF, Said, meta_with
 from memcli.importers.source import Source
 from memcli.importers.text import file_title
-from memcli.text import clean
+from memcli.text import clean, regex
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
 
 NAME = "aichat"
 
 _LISTS = ("compressed_messages", "messages")
-_SESSION = re.compile(r"^(?:compressed_)?messages:[ \t]*\r?\n[ \t]*- (?:role|content):", re.MULTILINE)
-_MODEL = re.compile(r"^model:", re.MULTILINE)
+_SESSION = regex(r"^(?:compressed_)?messages:[ \t]*\r?\n[ \t]*- (?:role|content):", re.MULTILINE)
+_MODEL = regex(r"^model:", re.MULTILINE)
 # A chat of the log: what it is about, when it was, and in brackets the role that aichat played.
-_CHAT = re.compile(
+_CHAT = regex(
     r"^# CHAT: (.*?) ?\[(\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?)\](?: \([^()\n]*\))?[ \t]*$",
     re.MULTILINE,
 )
 _RULE = "\n--------\n"
-_MACHINERY = re.compile(r"\A(?:<(think|tool_calls)>\n.*?</\1>\n+)+", re.DOTALL)
+_MACHINERY = regex(r"\A(?:<(think|tool_calls)>\n.*?</\1>\n+)+", re.DOTALL)
 
 
 def sniff(head: Head) -> bool:

@@ -12,7 +12,7 @@ from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.session import dated_from, in_pieces
 from memcli.importers.source import Source
-from memcli.text import clean
+from memcli.text import clean, regex
 from memcli.times import parse_file_time
 from memcli.types import BadLine, Conversation, Item, Message, Skip
 
@@ -20,7 +20,7 @@ NAME = "aider"
 
 _START = "# aider chat started at "
 # These only say how the words after them are meant.
-_ASKING = re.compile(r"/(?:ask|code|architect|context)\s+(?=\S)")
+_ASKING = regex(r"/(?:ask|code|architect|context)\s+(?=\S)")
 
 
 def sniff(head: Head) -> bool:

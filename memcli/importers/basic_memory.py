@@ -13,22 +13,21 @@ from memcli.importers.head import Head
 from memcli.importers.markdown import FRONT, Front, front_time, parse_front
 from memcli.importers.source import Source
 from memcli.importers.text import file_id, file_title
+from memcli.text import regex
 from memcli.types import Document, Item, Skip
 
 NAME = "basic-memory"
 
 # What is taken for a second front matter: lines of keys and values alone, not a text between two rules.
-_SECOND = re.compile(
-    r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-?[ \t][^\n]*\n)++)---[ \t]*(?:\n|\Z)"
-)
+_SECOND = regex(r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-?[ \t][^\n]*\n)++)---[ \t]*(?:\n|\Z)")
 # A category has two letters at least: `[x]` is a task.
-_OBSERVATION = re.compile(r"^[ \t]*[-*] \[([^\W\d_][\w /-]+)\][ \t]+(\S[^\n]*)$", re.MULTILINE)
-_RELATION = re.compile(
+_OBSERVATION = regex(r"^[ \t]*[-*] \[([^\W\d_][\w /-]+)\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_RELATION = regex(
     r"^[ \t]*[-*] ([^\W\d][\w /-]*) \[\[([^\[\]\n]+)\]\](?: \(([^()\n]*)\))?[ \t]*$", re.MULTILINE
 )
-_TAG = re.compile(r"(?<!\S)#([\w/-]*[^\W\d][\w/-]*)")
-_KEY = re.compile(r"^([a-z]+):", re.MULTILINE)
-_HEADING = re.compile(r"^# +(\S[^\n]*)$", re.MULTILINE)
+_TAG = regex(r"(?<!\S)#([\w/-]*[^\W\d][\w/-]*)")
+_KEY = regex(r"^([a-z]+):", re.MULTILINE)
+_HEADING = regex(r"^# +(\S[^\n]*)$", re.MULTILINE)
 _OWN_KEYS = {"title", "type", "permalink"}
 _TIME_KEYS = ("created", "created_at", "date", "modified", "updated")
 _USED_KEYS = {"title", "tags", "permalink", *_TIME_KEYS}

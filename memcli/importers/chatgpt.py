@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from memcli.importers.messages import ROLE_OF, meta_with, text_at, time_at
 from memcli.importers.session import dated_from, first_words, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
 from memcli.importers.tree import in_tree_order
+from memcli.text import regex
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "chatgpt"
@@ -28,7 +28,7 @@ _LACK_OF_TYPE = {
     "system_error": "error",
 }
 # Where the page shows links to what was found: `\ue200cite\ue202turn0search1\ue201`.
-_CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
+_CITED = regex("\ue200[^\ue200\ue201]*\ue201")
 _TEXT_KEYS = ("text", "result", "content", "summary")
 
 

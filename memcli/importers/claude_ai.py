@@ -14,13 +14,14 @@ from memcli.importers.messages import ROLE_OF, meta_with, text_at, time_at
 from memcli.importers.session import dated_from, first_words, in_pieces, mappings_at, objects
 from memcli.importers.source import Source
 from memcli.importers.tree import in_tree_order
+from memcli.text import regex
 from memcli.types import Conversation, Document, Item, Message, Millis, Skip
 
 NAME = "claude-ai"
 
 _MEMORY_KEYS = ("conversations_memory", "project_memories", "memory_files")
 # What the export writes into `text` for blocks that it does not show there.
-_PLACEHOLDER = re.compile(r"[\s`\[(]*(?:placeholder\b|(?:this )?block (?:is )?not )", re.IGNORECASE)
+_PLACEHOLDER = regex(r"[\s`\[(]*(?:placeholder\b|(?:this )?block (?:is )?not )", re.IGNORECASE)
 
 
 def sniff(head: Head) -> bool:

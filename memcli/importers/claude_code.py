@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +14,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import Prompts, branch_heads, folder_name, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Skip
 
@@ -29,16 +29,16 @@ _FLAGS = (
     ("isApiErrorMessage", "error"),
 )
 # What the program puts into the person's turns, each in a tag of its own.
-_INJECTED = re.compile(
+_INJECTED = regex(
     r"\s*<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)"
     r"|bash-(?:input|stdout|stderr)|task-notification|user-prompt-submit-hook"
     r"|ide_(?:opened_file|selection|diagnostics))>"
 )
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _INTERRUPTED = "[Request interrupted by user"
-_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)|!")
-_PASTED = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
-_HASH = re.compile(r"[0-9a-f]{8,64}")
+_COMMAND = regex(r"/[\w:-]+(?:\s|$)|!")
+_PASTED = regex(r"\[Pasted text #(\d+)[^\]]*\]")
+_HASH = regex(r"[0-9a-f]{8,64}")
 _TITLE_KEYS = ("customTitle", "aiTitle")
 
 

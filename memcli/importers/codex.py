@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -16,6 +15,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import Prompts, dated_from, folder_name, in_pieces, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
@@ -45,7 +45,7 @@ _COPY_MS, _COPY_TURNS = 60_000, 50
 """The two layers write the same message down so soon after each other, in time and in turns."""
 
 # What the program puts into the person's turns, each as a text part of its own.
-_INJECTED = re.compile(
+_INJECTED = regex(
     r"\s*(?:# AGENTS\.md instructions|</?image\b[^>]*>\s*\Z"
     r"|<(?:environment_context|user_instructions|recommended_plugins|user_shell_command|goal_context|goal"
     r"|turn_aborted|permissions|permissions instructions|collaboration_mode|model_switch|personality_spec"

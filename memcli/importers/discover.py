@@ -11,9 +11,10 @@ from pathlib import Path
 from memcli.errors import UsageError
 from memcli.importers.parts import Part, parts
 from memcli.importers.source import Source, sources
+from memcli.text import regex
 
 _ENDINGS = (".zip", ".json", ".jsonl", ".txt", ".html", ".csv", ".gz", ".zst", ".db", ".sqlite")
-_DOWNLOADS = re.compile(r'^XDG_DOWNLOAD_DIR="(\$HOME/)?([^"]+)"', re.MULTILINE)
+_DOWNLOADS = regex(r'^XDG_DOWNLOAD_DIR="(\$HOME/)?([^"]+)"', re.MULTILINE)
 
 # What anything may be taken for; it does not tell an export.
 _ANYBODYS_FORMATS = {"csv", "markdown", "text", "message-jsonl", "openai-jsonl"}

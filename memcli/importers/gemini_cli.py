@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -14,6 +13,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import Prompts, in_pieces, mapping_at, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
@@ -22,7 +22,7 @@ NAME = "gemini-cli"
 _ROLES = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _ASIDES = ("info", "warning", "error")
 
-_HASH = re.compile("[0-9a-f]{64}")
+_HASH = regex("[0-9a-f]{64}")
 
 # What the program says in the person's place, and the answer to it.
 _CONTEXT, _CONTEXT_END = "<session_context>", "</session_context>"

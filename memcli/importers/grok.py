@@ -13,15 +13,14 @@ from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.nested import Opened, elements
 from memcli.importers.session import mapping_at, mappings_at
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
 
 NAME = "grok"
 
 _TREE_KEYS = ("_id", "parent_response_id")
-_CARD = re.compile(
-    r"<grok:render\b.*?</grok:render>|<xai:tool_usage_card>.*?</xai:tool_usage_card>", re.DOTALL
-)
+_CARD = regex(r"<grok:render\b.*?</grok:render>|<xai:tool_usage_card>.*?</xai:tool_usage_card>", re.DOTALL)
 
 
 def sniff(head: Head) -> bool:

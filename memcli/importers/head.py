@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 from memcli.importers.encoding import encoding_of, is_binary
 from memcli.importers.records import first_values, parse_line
 from memcli.importers.source import Source
+from memcli.text import regex
 
-_JSON_START = re.compile(r"\s*(\{\s*[\"']|\[\s*\{)")
+_JSON_START = regex(r"\s*(\{\s*[\"']|\[\s*\{)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+from memcli.text import regex
+
 _PARAGRAPH_TAGS = {
     "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "ol", "p", "pre", "table", "ul",
 }  # fmt: skip
 _LINE_TAGS = {"dd", "div", "dt", "li", "tr"}
 _HIDDEN_TAGS = {"script", "style", "template"}
-_BLANKS = re.compile(r"\s+")
-_BLANKS_AT_LINE_END = re.compile(r" +$", re.MULTILINE)
+_BLANKS = regex(r"\s+")
+_BLANKS_AT_LINE_END = regex(r" +$", re.MULTILINE)
 
 
 class _Reader(HTMLParser):

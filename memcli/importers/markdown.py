@@ -12,7 +12,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import time_at
 from memcli.importers.source import Source
 from memcli.importers.text import file_echo, file_id, file_time, file_title
-from memcli.text import clean
+from memcli.text import clean, regex
 from memcli.types import Document, Item, Millis, Notice
 
 NAME = "markdown"
@@ -20,21 +20,21 @@ NAME = "markdown"
 Front: TypeAlias = Mapping[str, str | list[str]]
 """The front matter: keys in lower case, values as they are written, lists flat."""
 
-FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+FRONT = regex(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 """The lines of a front matter, at the beginning of a text."""
 
-_SIGNS = re.compile(
+_SIGNS = regex(
     r"^(?:#{1,6} +\S|```|~~~|\s*[-*+] +\S|> )"  # heading, code, list, quotation
     r"|\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]+\]\([^()\s]+\)|\*\*\S",  # links, bold
     re.MULTILINE,
 )
-_CODE = re.compile(r"^[ ]{0,3}(```|~~~).*?(?:^[ ]{0,3}\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-_H1 = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
+_CODE = regex(r"^[ ]{0,3}(```|~~~).*?(?:^[ ]{0,3}\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_H1 = regex(r"^# +(.+?)[ #]*$", re.MULTILINE)
 # As Obsidian has it: after a blank or an opening bracket, with something besides digits.
-_TAG = re.compile(r"(?<![^\s(\[,;])#(?=[\w/-]*[^\W\d])([\w/-]+)")
-_OPEN_PLACE = re.compile(r"\{\{.*\}\}|<%.*%>")
-_PAIR = re.compile(r"([\w-]+):\s*(.*)")
-_ENTRY = re.compile(r"\s*-\s+(.*)")
+_TAG = regex(r"(?<![^\s(\[,;])#(?=[\w/-]*[^\W\d])([\w/-]+)")
+_OPEN_PLACE = regex(r"\{\{.*\}\}|<%.*%>")
+_PAIR = regex(r"([\w-]+):\s*(.*)")
+_ENTRY = regex(r"\s*-\s+(.*)")
 
 _TIME_KEYS = ("created", "created_at", "date", "created-at")
 _USED_KEYS = {"title", "tags", "tag", "id", *_TIME_KEYS}

@@ -14,7 +14,7 @@ from memcli.importers.markdown import parse_front
 from memcli.importers.messages import text_at, time_of
 from memcli.importers.session import mapping_at, objects
 from memcli.importers.source import Source
-from memcli.text import clean
+from memcli.text import clean, regex
 from memcli.times import parse_file_time
 from memcli.types import Document, Item, Skip
 
@@ -23,10 +23,10 @@ NAME = "mem0"
 _HISTORY_COLUMNS = {"memory_id", "new_memory", "event", "created_at"}
 _SAID_KEYS = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
 # A block is told by its first key: the text above it may have lines of dashes of its own.
-_BLOCK = re.compile(
+_BLOCK = regex(
     r"^---[ \t]*\n(id:[^\n]*\n(?:[\w-]+:[^\n]*\n|[ \t]*-[ \t][^\n]*\n)*+)---[ \t]*(?:\n|\Z)", re.MULTILINE
 )
-_BLOCK_SIGNS = re.compile(r"^(?:created_at|categories|confidence):", re.MULTILINE)
+_BLOCK_SIGNS = regex(r"^(?:created_at|categories|confidence):", re.MULTILINE)
 
 
 def sniff(head: Head) -> bool:

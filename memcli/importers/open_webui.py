@@ -13,13 +13,14 @@ from memcli.importers.head import Head
 from memcli.importers.messages import ROLE_OF, Said, meta_with, text_at
 from memcli.importers.session import mapping_at, mappings_at, object_in, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Millis, Skip
 
 NAME = "open-webui"
 
 # Thoughts and tools of an answer, which older versions keep in its text.
-_DETAILS = re.compile(
+_DETAILS = regex(
     r"<details\b[^>]*\btype=\"(?:reasoning|tool_calls|code_interpreter)\".*?(?:</details>|\Z)\s*", re.DOTALL
 )
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from memcli.importers.encoding import Encoding, byte_lines, encoding_of
 from memcli.importers.source import Source
-from memcli.text import clean, is_unicode
+from memcli.text import clean, is_unicode, regex
 from memcli.types import BadLine, Notice, Reached
 
 Numbered: TypeAlias = tuple[int, Any]
@@ -30,13 +30,13 @@ _BLANK = " \t\r\n\ufeff"
 _LINE_ENDS = ("\n", "\r\n", "")
 _BEFORE = "\0\x1e"  # what a crash left of a file, and how RFC 7464 begins a record
 
-_FIRST_KEY = re.compile(r'\{\s*"[^"\\]{1,64}"\s*:')
+_FIRST_KEY = regex(r'\{\s*"[^"\\]{1,64}"\s*:')
 _RESTARTS = 8  # a line that is one nest of like objects would be tried from each of them
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
-_TO_MARK = re.compile(rf'(?:[^"\[\]{{}},]++|{_STRING})*+([\[\]{{}},])', re.DOTALL)
-_TO_END = re.compile(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
+TO_BRACKET = regex(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}])', re.DOTALL)
+_TO_MARK = regex(rf'(?:[^"\[\]{{}},]++|{_STRING})*+([\[\]{{}},])', re.DOTALL)
+_TO_END = regex(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
 CLOSER = {"{": "}", "[": "]"}
 
 

@@ -11,6 +11,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import meta_with, text_at
 from memcli.importers.session import in_pieces, mapping_at, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
@@ -34,10 +35,10 @@ _PROGRAM = "SillyTavern System"
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # "June 19, 2023 2:20pm" and "2023-6-19 @14h 20m 30s 123ms", as different versions write it.
-_IN_WORDS = re.compile(
+_IN_WORDS = regex(
     r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?", re.IGNORECASE
 )
-_IN_UNITS = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?")
+_IN_UNITS = regex(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@(\d{1,2})h ?(\d{1,2})m ?(\d{1,2})s(?: ?(\d{1,3})ms)?")
 
 
 def sniff(head: Head) -> bool:

@@ -16,13 +16,14 @@ from memcli.importers.head import Head
 from memcli.importers.messages import Said, meta_with, text_at
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
 
 NAME = "slack"
 
-_STAMP = re.compile(r"\d{9,10}\.\d{6}", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d\.json", re.ASCII)
+_STAMP = regex(r"\d{9,10}\.\d{6}", re.ASCII)
+_DAY = regex(r"\d{4}-\d\d-\d\d\.json", re.ASCII)
 # What somebody said ("" is no subtype); every other subtype tells of something that happened.
 _SPOKEN = {
     "",
@@ -35,8 +36,8 @@ _SPOKEN = {
     "thread_broadcast",
 }
 _LISTS = ("users.json", "channels.json", "groups.json", "mpims.json", "dms.json")
-_ID = re.compile(r"[CDG][A-Z0-9]{7,}", re.ASCII)
-_MARKUP = re.compile(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
+_ID = regex(r"[CDG][A-Z0-9]{7,}", re.ASCII)
+_MARKUP = regex(r"<([@#!]?)([^<>|\n]+)(?:\|([^<>\n]*))?>")
 _NAME_KEYS = ("display_name", "real_name", "real_name_normalized", "name")
 
 

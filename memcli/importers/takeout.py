@@ -17,24 +17,25 @@ from memcli.importers.messages import meta_with
 from memcli.importers.seen import Seen
 from memcli.importers.session import in_pieces, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Skip
 
 NAME = "gemini-activity"
 
-_PRODUCT = re.compile(r"gemini|bard", re.IGNORECASE)
-_PAGE = re.compile(r"outer-cell mdl-cell|mdl-typography--title")  # its styles may be longer than a head
-_CELL = re.compile(r'<div class="outer-cell[ "]')
-_PRODUCT_CELL = re.compile(r'<p class="mdl-typography--title">(.*?)</p>', re.DOTALL)
-_CONTENT_CELL = re.compile(
+_PRODUCT = regex(r"gemini|bard", re.IGNORECASE)
+_PAGE = regex(r"outer-cell mdl-cell|mdl-typography--title")  # its styles may be longer than a head
+_CELL = regex(r'<div class="outer-cell[ "]')
+_PRODUCT_CELL = regex(r'<p class="mdl-typography--title">(.*?)</p>', re.DOTALL)
+_CONTENT_CELL = regex(
     r'<div class="content-cell [^"]*mdl-typography--body-1">(.*?)</div>\s*<div class="content-cell', re.DOTALL
 )
 
 # The verb before a prompt, and those before what is none ("Used Gemini Apps", "Gave feedback"). In other
 # languages than English nothing tells them apart, so the verb stays and everything is taken for a prompt.
-_PROMPT = re.compile(r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Asked|Said|Branched|Answered)\s+")
-_NO_PROMPT = re.compile(r"(?:Added|Created|Deleted|Gave|Opened|Selected|Shared|Used|Viewed|Visited)\s")
-_ATTACHED = re.compile(r"\s*Attached \d+ files?\.\s*$")
+_PROMPT = regex(r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Asked|Said|Branched|Answered)\s+")
+_NO_PROMPT = regex(r"(?:Added|Created|Deleted|Gave|Opened|Selected|Shared|Used|Viewed|Visited)\s")
+_ATTACHED = regex(r"\s*Attached \d+ files?\.\s*$")
 
 
 def sniff(head: Head) -> bool:
@@ -121,7 +122,7 @@ def _of_lines(lines: Sequence[str], options: ReadOptions) -> Item:
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:\s?(?P<half>[AP]M))?"
 _PAGE_TIMES = tuple(
-    re.compile(rf"{date},? {_CLOCK}(?: (?P<zone>[A-Z]{{2,5}}(?:[+-]\d\d?(?::?\d\d)?)?))?", re.ASCII)
+    regex(rf"{date},? {_CLOCK}(?: (?P<zone>[A-Z]{{2,5}}(?:[+-]\d\d?(?::?\d\d)?)?))?", re.ASCII)
     for date in (
         r"(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2}), (?P<year>\d{4})",
         r"(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2})[a-z]* (?P<year>\d{4})",
@@ -129,7 +130,7 @@ _PAGE_TIMES = tuple(
         r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
     )
 )
-_CHINESE_TIME = re.compile(
+_CHINESE_TIME = regex(
     r"(?P<year>\d{4})年(?P<month>\d{1,2})月(?P<day>\d{1,2})日 ?(?P<zone>[A-Z]{2,5})? ?" + _CLOCK, re.ASCII
 )
 # Hours from UTC of the abbreviations that stand for one zone only (not CST, IST or BST).

@@ -11,12 +11,13 @@ from memcli.importers.encoding import read_text
 from memcli.importers.format import ReadOptions
 from memcli.importers.head import Head
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Document, Item, Millis
 
 NAME = "text"
 
-_DATE = re.compile(r"(?<!\d)(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)", re.ASCII)
+_DATE = regex(r"(?<!\d)(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)", re.ASCII)
 
 
 def sniff(head: Head) -> bool:

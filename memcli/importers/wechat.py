@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from memcli.importers.messages import Said, text_at
 from memcli.importers.nested import Opened, elements
 from memcli.importers.session import mapping_at
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import Item, Message, Skip
 
@@ -21,7 +21,7 @@ NAME = "wechat"
 # Words in a message's type → why it is none.
 _NOT_SAID = {"系统": "system", "撤回": "system", "通话": "service"}
 _TEXT_TYPES = ("文本", "引用")
-_PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,12}\]")  # "[图片]" in the place of a picture
+_PLACEHOLDER = regex(r"\[[^\[\]\n]{1,12}\]")  # "[图片]" in the place of a picture
 _ID_KEYS = ("platformMessageId", "serverId", "msgId", "localId", "id")
 
 

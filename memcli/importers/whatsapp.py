@@ -24,6 +24,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import Said, meta_with
 from memcli.importers.source import Source
 from memcli.importers.text import file_title
+from memcli.text import regex
 from memcli.times import parse_file_time
 from memcli.types import BadLine, Item, Message, Millis, Notice, Skip
 
@@ -42,18 +43,18 @@ _CLOCK = (
     rf"(?:{_BLANK}?(?P<after>{_HALF}))?"
 )
 _BETWEEN = rf"{_MARKS}[,،、]?{_BLANK}{{0,2}}(?:(?:klo|kl\.?|um|at|às){_BLANK})?{_MARKS}"
-_STAMP = re.compile(
+_STAMP = regex(
     rf"^{_MARKS}(?P<bracket>\[)?{_MARKS}{_DATE}{_BETWEEN}{_CLOCK}{_MARKS}"
     rf"(?(bracket)\]|(?(korean),|{_BLANK}[-–])){_BLANK}",
     re.MULTILINE,
 )
 # Vietnamese phones write the clock first.
-_CLOCK_FIRST = re.compile(
+_CLOCK_FIRST = regex(
     rf"^{_MARKS}(?P<bracket>\[)?{_MARKS}{_CLOCK}{_BETWEEN}{_DATE}{_MARKS}(?(bracket)\]|{_BLANK}[-–]){_BLANK}",
     re.MULTILINE,
 )
 # Group names are quoted, and what is said of groups has colons in it.
-_AUTHOR = re.compile(rf"([^:\n\"“”„«»]{{1,100}}?){_BLANK}?:(?:{_BLANK}|$)", re.MULTILINE)
+_AUTHOR = regex(rf"([^:\n\"“”„«»]{{1,100}}?){_BLANK}?:(?:{_BLANK}|$)", re.MULTILINE)
 _LOG_LEVELS = {"critical", "debug", "error", "fatal", "info", "notice", "trace", "warn", "warning"}
 
 _MORNING = {"a", "am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "قظ", "öö", "pg", "sa", "πμ"}
@@ -64,15 +65,15 @@ _ATTACHED_WORDS = (
     r"|bestand bijgevoegd|файл добавлен|dosya ekli|plik dołączony|file terlampir|ملف مرفق"
     r"|文件附件|檔案附件|ファイル添付|添付ファイル|파일 첨부됨?"
 )
-_ATTACHED = re.compile(
+_ATTACHED = regex(
     r"\u200e?<[^<>:：\n]{2,30}[:：]\s?(?P<iphone>[^<>\n]+\.\w{2,5})>"
     rf"|^(?P<android>[^\s\u200e][^\n]*\.\w{{2,5}}) \((?:{_ATTACHED_WORDS})\)$"
     r"|^\u200e(?P<marked>[^\n]+\.\w{2,5}) \([^()\n]+\)$",
     re.MULTILINE | re.IGNORECASE,
 )
 # What a phone leaves in the place of a picture: "<Media omitted>", "<省略多媒体文件>".
-_PLACEHOLDER = re.compile(r"\u200e?<[^<>=\"/]*(?:\s|[^\x00-\x7f])[^<>=\"/]*>")
-_OMITTED = re.compile(
+_PLACEHOLDER = regex(r"\u200e?<[^<>=\"/]*(?:\s|[^\x00-\x7f])[^<>=\"/]*>")
+_OMITTED = regex(
     r"(?:image|video|audio|sticker|gif|document|contact card|video note|media) omitted"
     r"|(?:bild|foto|video|audio|sticker|gif|dokument|kontaktkarte) (?:weg|aus)gelassen"
     r"|(?:imagen|imagem|áudio|audio|v[ií]deo|sticker|figurinha|gif|documento) (?:omitid|ocultad)[oa]"
@@ -83,7 +84,7 @@ _OMITTED = re.compile(
     re.IGNORECASE,
 )
 # What the program itself writes under an author's name, where no mark tells it (Android).
-_NOTICE = re.compile(
+_NOTICE = regex(
     r"(?:this message was deleted|you deleted this message"
     r"|missed (?:voice|video|group voice|group video) call|waiting for this message\..*"
     r"|diese nachricht wurde gelöscht|du hast diese nachricht gelöscht"
@@ -91,9 +92,7 @@ _NOTICE = re.compile(
     r"|ce message a été supprimé|questo messaggio è stato eliminato|(?:此|该)消息已被?删除|此訊息已刪除)\.?",
     re.IGNORECASE,
 )
-_EDITED = re.compile(
-    r"\s*(?:\u200e<[^<>\n]+>|<(?:This message was edited|Diese Nachricht wurde bearbeitet)>)$"
-)
+_EDITED = regex(r"\s*(?:\u200e<[^<>\n]+>|<(?:This message was edited|Diese Nachricht wurde bearbeitet)>)$")
 _LONGEST_MARKED_CHARS = 300
 
 

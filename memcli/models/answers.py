@@ -9,6 +9,7 @@ from typing import Any
 
 from memcli.errors import ModelError
 from memcli.models.schema import misfit
+from memcli.text import regex
 from memcli.types import Answered, Message, Piece
 
 # --- thinking -------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ MAX_BLANKS = 100
 
 _MOST_OBJECTS = 20
 _MOST_QUOTED = 2_000
-_BLANKS = re.compile(rf"\s{{{MAX_BLANKS}}}\Z")
+_BLANKS = regex(rf"\s{{{MAX_BLANKS}}}\Z")
 
 
 def ask_checked(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ModelError, UsageError
 from memcli.models.families import family_of
+from memcli.text import regex
 
 if TYPE_CHECKING:
     import ollama
@@ -101,7 +102,7 @@ def to_url(host: str | None) -> str:
 
 
 _PORTS = {"": 11434, "http": 80, "https": 443}
-_NAME = re.compile(r"[\w.:%-]+", re.ASCII)
+_NAME = regex(r"[\w.:%-]+", re.ASCII)
 # Windows cannot call the address that means all interfaces.
 _CALLED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
