@@ -8,6 +8,7 @@ import sys
 from typing import NoReturn
 
 from memcli.errors import MemcliError, StoreError
+from memcli.lean import without_numpy
 
 _BUG = 70
 _INTERRUPTED = 130
@@ -17,6 +18,7 @@ _WITH_TRACEBACK = 2  # -vv
 def main() -> NoReturn:
     """Run `memcli` with the arguments of this process and exit."""
     _insist_on_utf8()
+    without_numpy()
     sys.exit(_main(sys.argv[1:]))
 
 
@@ -26,10 +28,19 @@ def _insist_on_utf8() -> None:
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
-def _main(argv: list[str]) -> int:
-    from memcli.cli import output
+def _use_utf8() -> None:
+    """Make the standard streams UTF-8, whatever the locale; text in other bytes is kept as it can be."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # It was closed by whoever started us: nothing to read, nobody to tell.
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: PTH123, SIM115
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors=errors, newline=None)
 
-    output.use_utf8()
+
+def _main(argv: list[str]) -> int:
+    _use_utf8()
     own = argv[: argv.index("--")] if "--" in argv else argv
     as_json = "--json" in own or "--ndjson" in own
     try:
@@ -39,8 +50,7 @@ def _main(argv: list[str]) -> int:
         sys.stdout.flush()
     except MemcliError as error:
         _show_traceback(own)
-        output.report_error(error, as_json=as_json)
-        return error.exit_code
+        return _failed(error, as_json=as_json)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -54,18 +64,25 @@ def _main(argv: list[str]) -> int:
             f"{what} cannot be read or written ({error.strerror or error})",
             "look at its permissions and its disk",
         )
-        output.report_error(disk, as_json=as_json)
+        code = _failed(disk, as_json=as_json)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return disk.exit_code
+        return code
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a sentence
         _show_traceback(own)
         bug = MemcliError(
             f"this is a bug in memcli ({type(error).__name__}: {error})",
             "run it again with -vv for the traceback, and report that",
         )
-        output.report_error(bug, as_json=as_json)
+        _failed(bug, as_json=as_json)
         return _BUG
     return code
+
+
+def _failed(error: MemcliError, *, as_json: bool) -> int:
+    from memcli.cli.output import report_error
+
+    report_error(error, as_json=as_json)
+    return error.exit_code
 
 
 def _show_traceback(argv: list[str]) -> None:

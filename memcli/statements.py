@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from memcli.passages import query_terms, terms
 from memcli.text import regex
@@ -423,16 +423,20 @@ _NOW = _Sign.of(
 )
 ALSO = regex(r"\b(?:also|too|as well|another|second|besides|both)\b|也|还有|另外|第二", re.IGNORECASE)
 
-_EMPTY = frozenset(
-    terms(
-        "really like liked love loved enjoy enjoying enjoyed dislike disliked hate prefer into fan crazy keen"
-        " big huge idea think thought say said favorite favourite lot much quite just actually thing work use"
-        " go have been want do find stuff bit kind always pretty very all about now still my our update make"
-        " play watch read write visit live take get feel listen start try be buy eat drink see giving"
-        " having change mind being user yesterday today 今天 昨天 现在 目前 最近"
-    )
+_EMPTY = (
+    "really like liked love loved enjoy enjoying enjoyed dislike disliked hate prefer into fan crazy keen"
+    " big huge idea think thought say said favorite favourite lot much quite just actually thing work use"
+    " go have been want do find stuff bit kind always pretty very all about now still my our update make"
+    " play watch read write visit live take get feel listen start try be buy eat drink see giving"
+    " having change mind being user yesterday today 今天 昨天 现在 目前 最近"
 )
-"""Terms that do not say what is given up."""
+
+
+@cache
+def _empty() -> frozenset[str]:
+    """Terms that do not say what is given up."""
+    return frozenset(terms(_EMPTY))
+
 
 _LEADING_ZH = regex(
     r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|现在|如今|最近|已经|用户|每天|早上|晚上)+"
@@ -446,7 +450,7 @@ _POINTS_BACK = regex(r"\b(?:it|them|that|this|one)$", re.IGNORECASE)
 
 
 def _named(clause: str) -> frozenset[str]:
-    return frozenset([term for term in query_terms(clause) if term not in _EMPTY][:FEW_TERMS])
+    return frozenset([term for term in query_terms(clause) if term not in _empty()][:FEW_TERMS])
 
 
 def _over(sentence: str, folded: str) -> Iterator[Over]:
@@ -565,7 +569,7 @@ def _changed(sentence: str, folded: str) -> Iterator[Changed]:
 
 def named_terms(sentence: str) -> frozenset[str]:
     """The terms of a sentence that say what it is about, its values left out."""
-    return frozenset(query_terms(_without_values(sentence))) - _EMPTY
+    return frozenset(query_terms(_without_values(sentence))) - _empty()
 
 
 _UNREAL_VALUE = regex(

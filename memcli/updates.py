@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from memcli.passages import terms
 from memcli.statements import (
     ALSO,
@@ -23,16 +25,19 @@ NAMED = 0.6
 
 _FEW_OTHERS = 2
 
-_GENERIC = frozenset(
-    terms(
-        "music book books movie movies film films song songs food foods drink sport sports game games"
-        " travel trip place places day days week month year morning evening night time people person friend"
-        " thing things way author director actor genre band artist story stories show style life home"
-        " house city country project task plan planning goal work job"
-        " 音乐 电影 食物 东西 时候 早上 晚上 每天 地方 朋友"
-    )
+_GENERIC = (
+    "music book books movie movies film films song songs food foods drink sport sports game games"
+    " travel trip place places day days week month year morning evening night time people person friend"
+    " thing things way author director actor genre band artist story stories show style life home"
+    " house city country project task plan planning goal work job"
+    " 音乐 电影 食物 东西 时候 早上 晚上 每天 地方 朋友"
 )
-"""Terms that alone do not say what a statement is about."""
+
+
+@cache
+def _generic() -> frozenset[str]:
+    """Terms that alone do not say what a statement is about."""
+    return frozenset(terms(_GENERIC))
 
 
 def is_statement(record: Record) -> bool:
@@ -144,4 +149,4 @@ def _is_refilled(told: Said, earlier: Said) -> bool:
 
 def _names(wanted: frozenset[str], earlier: str) -> bool:
     shared = wanted & terms_of(earlier)
-    return len(shared) >= NAMED * len(wanted) and not shared <= _GENERIC
+    return len(shared) >= NAMED * len(wanted) and not shared <= _generic()

@@ -18,7 +18,7 @@ __main__ → cli → serve → mcp → doctor → mend → eval → chat → mem
 → vectors → learn → backup → sessions → tasks → undo → renewal → selection → stats → package → export → models
 → store → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
 → lifecycle → about → extract → passages → variants → importers → redact → config → weights → age → atomic
-→ record_json → text → times → types → errors
+→ record_json → text → times → types → lean → errors
 """
 STATIONS = LINE.replace("→", "").split()
 
@@ -83,15 +83,31 @@ def test_only_main_catches_every_exception(source: str) -> None:
     assert "Exception" not in caught
 
 
-@pytest.mark.usefixtures("home")
-def test_help_loads_no_heavy_library() -> None:
+def loaded_by(*args: str) -> set[str]:
+    """The modules that a process of the program has loaded when it ends."""
     program = (
         "import atexit, json, runpy, sys\n"
-        "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
-        "sys.argv = ['memcli', '--help']\n"
+        "loaded = lambda: [name for name, module in sys.modules.items() if module]\n"
+        "atexit.register(lambda: print(json.dumps(loaded()), file=sys.stderr))\n"
+        f"sys.argv = ['memcli', *{args!r}]\n"
         "runpy.run_module('memcli', run_name='__main__', alter_sys=True)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    assert "Usage" in done.stdout
-    assert HEAVY & set(json.loads(done.stderr.splitlines()[-1])) == set()
+    assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.usefixtures("home")
+def test_help_loads_no_heavy_library() -> None:
+    loaded = loaded_by("--help")
+    assert loaded & HEAVY == set()
+    assert loaded & {"memcli.memory", "memcli.types", "memcli.config"} == set()
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("command", ["remember a blue heron", "list", "recall heron", "stats"])
+def test_a_command_loads_of_the_heavy_libraries_what_it_needs(command: str) -> None:
+    loaded_by("remember", "a grey heron")
+    loaded = loaded_by(*command.split(maxsplit=1))
+    assert loaded & HEAVY == {"pyarrow"}
+    assert loaded & {"lancedb", "memcli.absorb", "memcli.extract", "memcli.chat"} == set()

@@ -12,7 +12,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from memcli import __version__
-from memcli.cli.run import Run, common
 from memcli.errors import UsageError
 from memcli.text import is_unicode
 
@@ -170,6 +169,8 @@ def _typer(**options: Any) -> typer.Typer:
 
 def _with_common(function: Callable[..., None]) -> Callable[..., None]:
     """A command with the common options added to its own and a Run handed to it first."""
+    from memcli.cli.run import Run, common
+
     shared = inspect.signature(common, eval_str=True).parameters
     own = inspect.signature(function, eval_str=True).parameters
 

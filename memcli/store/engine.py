@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memcli.errors import DamagedError, DiskFullError, StoreError
+from memcli.lean import with_numpy
 from memcli.store.seal import MEND
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def native(*, lean: bool = True) -> ModuleType:
         module = _behind_stand_in()
         if module is not None:
             return module
+    with_numpy()
     import lancedb  # noqa: F401 - the package first: its module is then found behind it
 
     # Not an attribute of the package when the stand-in has loaded it before.

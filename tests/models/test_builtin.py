@@ -125,6 +125,14 @@ def test_the_end_of_a_long_text_counts(embedder: Embedder) -> None:
     assert cosine(asked, with_tail) > cosine(asked, without) + 0.01
 
 
+def test_use3_gets_numpy_where_the_program_does_without() -> None:
+    code = (
+        "from memcli.lean import without_numpy; without_numpy();"
+        "from memcli.models.builtin import Use3; print(len(Use3().embed_query('tea')))"
+    )
+    assert run(code) == "512"
+
+
 def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
     assert embedder.embed_documents([]) == []
 

@@ -70,6 +70,12 @@ def test_both_ways_in_write_and_read_the_same_table(tmp_path: Path) -> None:
     assert python(WRITE_AND_READ, tmp_path, "lean", "c") == "False a b c"
 
 
+def test_the_whole_package_gets_numpy_where_the_program_does_without(tmp_path: Path) -> None:
+    without = "from memcli.lean import without_numpy; without_numpy()\n"
+    assert python(without + WRITE_AND_READ, tmp_path, "lean", "a") == "False a"
+    assert python(without + WRITE_AND_READ, tmp_path, "whole", "b") == "True a b"
+
+
 def test_the_lean_way_loads_neither_the_package_nor_its_rest_models() -> None:
     code = (
         "import sys; from memcli.store.engine import native; native(); "
