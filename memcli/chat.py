@@ -10,12 +10,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 from memcli import prompt
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, PromptTooLongError
 from memcli.history import Gauge, History, Prompt, block_budget, exchanges, lay_out
 from memcli.memory import Memory
+from memcli.stop import Stop
 from memcli.types import Answered, Arm, Block, ChatModel, Filters, Learned, Piece, Query, Session, Turn
 
 T = TypeVar("T")
@@ -36,6 +38,10 @@ _SUMMARY_TOKENS = 400
 _UNSEEN_EXCHANGES = 4
 _TRIES = 3
 _AT_END_S = 2.0
+# … of which the last is kept for what an unfinished lesson leaves to be written down.
+_WRITE_DOWN_S = 0.3
+# As long may a lesson last while the person is silent: their machine is not to run hot for hours.
+_LESSON_S = 300.0
 _ASKED_CHARS = 3_000
 
 
@@ -117,13 +123,14 @@ class Chat:
         self.last: Exchange | None = None
         self._notice = notice
         self._heard = heard
-        self._told: set[str] = set()
-        self._student = student or (lambda: self.model)
+        self._noticed: set[str] = set()
         self._pause: threading.Timer | None = None
+        self._lesson = Stop()
         self._chance = chance
+        self._sent: Prompt | None = None
         self._summary = _Summary()
         # Neither may write into the answer.
-        quiet = replace(memory, notice=self._say_once)
+        quiet = replace(memory, notice=self._say_once, student=student or (lambda: self.model))
         self._reader = Aside(_hurried(quiet, manner.recall_limit_s), name="recall")
         self._learner = Aside(quiet, name="learn")
         self.use(model)
@@ -181,6 +188,7 @@ class Chat:
         state: Literal["whole", "stopped", "cut"] = "stopped"
         ended = Answered(None, None)
         first_ms = None
+        self._sent = None
         try:
             for part in self._asked(text, before, exchange.block):
                 if isinstance(part, Answered):
@@ -195,6 +203,7 @@ class Chat:
         finally:
             self.last = replace(
                 exchange,
+                block=self._told(exchange.block),
                 said="".join(said),
                 answer=self._keep_answer("".join(said), state),
                 prompt_tokens=ended.prompt_tokens,
@@ -209,25 +218,33 @@ class Chat:
     def _asked(self, text: str, before: Sequence[Turn], block: Block | None) -> Iterator[Piece | Answered]:
         """What the model says; asked again with less where it refuses as much as was sent."""
         for tries in range(1, _TRIES + 1):
-            sent = self._prompt(text, before, block)
+            sent = self._sent = self._prompt(text, before, block.text if block else "")
             try:
                 for part in self.model.stream(sent.messages):
                     if isinstance(part, Answered):
                         self._measure(sent, part.prompt_tokens)
                     yield part
                 return
-            except PromptTooLongError:
-                self._gauge = self._gauge.refused(sent.messages)
+            except PromptTooLongError as error:
+                self._gauge = self._gauge.refused(sent.messages, tokens=error.tokens, window=error.room)
                 if tries == _TRIES:
                     raise
 
-    def _prompt(self, text: str, before: Sequence[Turn], block: Block | None) -> Prompt:
+    def _told(self, block: Block | None) -> Block | None:
+        """The memories that the model was told: none, where the question alone fills what it can read."""
+        if not block or not block.hits or (self._sent and self._sent.has_block):
+            return block
+        self._say_once("there was no place for memories beside a question of that length")
+        left_out = [(hit.record.id, "no place beside the question") for hit in block.hits]
+        return replace(block, text="", hits=(), tokens=0, dropped=(*left_out, *block.dropped))
+
+    def _prompt(self, text: str, before: Sequence[Turn], block: str) -> Prompt:
         language = prompt.language(text, before)
         seen = self._summary.unsummed(before)
         sent = lay_out(
             text,
             system=self._system(language),
-            block=block.text if block else "",
+            block=block,
             turns=seen,
             history=self.manner.history,
             gauge=self._gauge,
@@ -248,8 +265,8 @@ class Chat:
     def _measure(self, sent: Prompt, counted: int | None) -> None:
         if counted is not None and self._gauge.is_cut(sent.messages, counted):
             self._say_once(
-                f"{self.model.name} read only {counted:,} tokens of what it was sent: "
-                "less of the conversation is sent from now on"
+                f"{self.model.name} read only {counted:,} tokens of what it was sent, perhaps without the "
+                "memories: less is sent from now on, so ask again, or raise chat.num_ctx"
             )
         self._gauge = self._gauge.corrected(sent.messages, counted)
 
@@ -270,11 +287,15 @@ class Chat:
 
     def _recall(self, text: str, before: Sequence[Turn]) -> Future[Block]:
         """Begin to look for the memories that help with an answer and are not in the talk already."""
-        seen = self._prompt(text, before, None)
         query = Query(_asked(text), now=self.memory.clock(), k=self.manner.k, filters=self.manner.filters)
         budget = block_budget(
-            self._gauge, system=seen.messages[0].text, question=text, wanted=self.manner.budget_tokens
+            self._gauge,
+            system=self._system(prompt.language(text, before)),
+            question=text,
+            wanted=self.manner.budget_tokens,
         )
+        # With the memories in their place, fewer turns may be sent.
+        seen = self._prompt(text, before, "____" * budget)
         is_local = self.model.local
         known = [turn.memory_id for turn in seen.turns]
         return self._reader.do(
@@ -297,8 +318,8 @@ class Chat:
         return None, why
 
     def _say_once(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._noticed:
+            self._noticed.add(text)
             self._notice(text)
 
     # --- what no longer fits ----------------------------------------------------------------------
@@ -308,7 +329,7 @@ class Chat:
         if self.manner.history.mode != "summary":
             return
         self._summary = self._summary.of(turns)
-        seen = len(self._prompt(question, turns, None).turns)
+        seen = len(self._prompt(question, turns, "").turns)
         spoken = self._summary.unsummed(turns)
         unseen = spoken[: len(spoken) - seen]
         if len(exchanges(unseen)) < _UNSEEN_EXCHANGES:
@@ -354,30 +375,38 @@ class Chat:
         """Let the model learn, if the person says nothing for a while."""
         if self.manner.pause_s is None:
             return
-        self._pause = threading.Timer(self.manner.pause_s, lambda: self._later(self._study))
+        lesson = self._lesson = Stop()
+        self._pause = threading.Timer(self.manner.pause_s, lambda: self._later(partial(self._study, lesson)))
         self._pause.daemon = True
         self._pause.start()
 
     def _end_pause(self) -> None:
+        """End the lesson: a server on one's own machine answers nothing else meanwhile."""
         if self._pause is not None:
             self._pause.cancel()
+        self._lesson.set()
+
+    # Turned off meanwhile, nothing more is learned.
 
     def _keep_and_learn(self, memory: Memory) -> None:
         memory.keep_turns()
-        self._learn(memory, None)
-
-    def _study(self, memory: Memory) -> None:
-        self._learn(memory, self._student())
-
-    def _learn(self, memory: Memory, student: ChatModel | None) -> None:
-        # Turned off meanwhile, nothing more is learned.
         if self.remembers:
-            self._heard(memory.learn(student))
+            self._heard(memory.learn())
+
+    def _study(self, lesson: Stop, memory: Memory) -> None:
+        if self.remembers and not lesson.is_set:
+            self._heard(memory.study(until=time.monotonic() + _LESSON_S, stop=lesson))
+
+    def _study_until(self, until: float, memory: Memory) -> None:
+        left_s = until - time.monotonic()
+        if self.remembers and left_s > 0:
+            self._heard(memory.study_some(limit_s=left_s))
 
     def close(self) -> None:
         """Do what is left, for a moment; the rest is done by later commands."""
         self._end_pause()
         until = time.monotonic() + _AT_END_S
+        self._later(partial(self._study_until, until - _WRITE_DOWN_S))
         for aside in (self._learner, self._reader):
             aside.close(timeout_s=max(0.0, until - time.monotonic()))
 

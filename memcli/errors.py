@@ -52,6 +52,13 @@ class PromptTooLongError(ModelError):
         self.room = room
 
 
+class HungUpError(ModelError):
+    """The model was not waited for to the end: we wanted it so."""
+
+    def __init__(self) -> None:
+        super().__init__("the model was not waited for")
+
+
 class StoreError(MemcliError):
     """The store is locked, damaged, full or cannot be written."""
 

@@ -22,6 +22,7 @@ _AFTER_A_CUT = 0.6
 # Ollama's runner has as many whatever it is told.
 _LEAST_ROOM = 256
 _LEFT_OUT = " […] "
+_OF_A_LONG_QUESTION = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,27 @@ class Gauge:
             return self
         if self.is_cut(prompt, counted):
             return self.refused(prompt)
-        estimated = sum(count_tokens(message.text) + _FRAME_TOKENS for message in prompt)
-        return replace(self, ratio=max(1.0, counted / estimated))
+        return replace(self, ratio=max(1.0, counted / _estimated(prompt)))
 
-    def refused(self, prompt: Sequence[Message]) -> Gauge:
-        """The gauge after a server has not read a prompt whole: clearly less is sent from now on."""
-        sent = sum(self.cost(message.text) for message in prompt)
-        return replace(self, most=max(_LEAST_ROOM, int(sent * _AFTER_A_CUT)))
+    def refused(
+        self, prompt: Sequence[Message], *, tokens: int | None = None, window: int | None = None
+    ) -> Gauge:
+        """The gauge after a server has not read a prompt whole: less is sent from now on.
+
+        Args:
+            prompt: what was sent.
+            tokens: how many it was, where the server tells: then as much is sent as has its place.
+            window: how many the model can have, where the server tells.
+        """
+        told = replace(
+            self,
+            num_ctx=min(self.num_ctx, window or self.num_ctx),
+            ratio=max(self.ratio, (tokens or 0) / _estimated(prompt)),
+        )
+        sent = sum(told.cost(message.text) for message in prompt)
+        if sent > told.room:
+            return told
+        return replace(told, most=min(told.room, max(_LEAST_ROOM, int(sent * _AFTER_A_CUT))))
 
     def is_cut(self, prompt: Sequence[Message], counted: int) -> bool:
         """Whether the server has read clearly less than it was sent, as it does without a word."""
@@ -90,22 +105,34 @@ class Gauge:
         return self.num_ctx * _LEFT_BY_A_CUT <= counted < letters / _MOST_BYTES_A_TOKEN
 
 
+def _estimated(prompt: Sequence[Message]) -> int:
+    return sum(count_tokens(message.text) + _FRAME_TOKENS for message in prompt)
+
+
 # --- what is sent ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages for a model, and the turns that are in them; `is_shortened`: the newest is not whole."""
+    """The messages for a model, and the turns that are in them.
+
+    `is_shortened`: the newest message is not whole; `has_block`: the memories had their place.
+    """
 
     messages: tuple[Message, ...]
     turns: tuple[Turn, ...]
     is_shortened: bool
+    has_block: bool
 
 
 def block_budget(gauge: Gauge, *, system: str, question: str, wanted: int) -> int:
-    """Tokens (as `count_tokens` estimates them) for the memories: at most half of what the rest leaves."""
+    """Tokens (as `count_tokens` estimates them) for the memories: at most half of what the rest leaves.
+
+    A question that has to be shortened gives up a small part more for them.
+    """
     left = gauge.room - _cost_of_system(gauge, system) - gauge.cost(question)
-    return max(0, min(wanted, int(left / 2 / gauge.ratio)))
+    free = left / 2 if left >= 0 else gauge.room * _OF_A_LONG_QUESTION
+    return max(0, min(wanted, int(free / gauge.ratio)))
 
 
 def lay_out(
@@ -127,16 +154,30 @@ def lay_out(
     if gauge.cost(system) > gauge.room // 2:
         rules = shortened(system, gauge.room // 2, gauge.cost)
     room = gauge.room - gauge.cost(rules)
-    asked = f"{block}\n{question}" if block else question
-    if gauge.cost(asked) > room:
-        asked = shortened(question, room, gauge.cost)
+    asked = _asked(question, block, room, gauge)
     recent = _recent(turns, history=history, room=room - gauge.cost(asked), cost=gauge.cost)
     messages = [
         Message("system", rules),
         *(Message(turn.role, turn.text) for turn in recent),
         Message("user", asked),
     ]
-    return Prompt(tuple(messages), tuple(recent), is_shortened=not asked.endswith(question))
+    return Prompt(
+        tuple(messages),
+        tuple(recent),
+        is_shortened=not asked.endswith(question),
+        has_block=bool(block) and asked.startswith(block),
+    )
+
+
+def _asked(question: str, block: str, room: int, gauge: Gauge) -> str:
+    """The newest message: the whole question is worth more than the memories, but not every word of it."""
+    whole = f"{block}\n{question}" if block else question
+    if gauge.cost(whole) <= room:
+        return whole
+    left = room - gauge.cost(block)
+    if block and gauge.cost(question) > room and left > room // 2:
+        return f"{block}\n{shortened(question, left, gauge.cost)}"
+    return shortened(question, room, gauge.cost)
 
 
 def _cost_of_system(gauge: Gauge, system: str) -> int:

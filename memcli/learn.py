@@ -18,13 +18,14 @@ from functools import partial
 from typing import Protocol, TypeAlias
 
 from memcli import lifecycle, renewal
-from memcli.errors import ModelError, NothingMatchedError, UsageError
+from memcli.errors import HungUpError, ModelError, NothingMatchedError, UsageError
 from memcli.extract import asking
 from memcli.extract.likeness import contradicts, is_same, signature
 from memcli.extract.rules import by_rules
 from memcli.passages import folded
 from memcli.redact import scrub_record
 from memcli.sessions import SOURCE, is_said
+from memcli.stop import Stop
 from memcli.store import journal, queue
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
@@ -41,9 +42,6 @@ from memcli.types import (
     Proposal,
     Record,
 )
-
-TURNS_PER_CALL = 5
-"""A model is asked at most once for so many turns."""
 
 FACT_KINDS = ("identity", "preference", "decision", "fact")
 
@@ -104,12 +102,13 @@ class Learner:
     notice: Callable[[str], None]
     waits: bool = False
 
-    def drain(self, model: ChatModel | None, *, until: float) -> Learned:
+    def drain(self, model: ChatModel | None, *, until: float, stop: Stop | None = None) -> Learned:
         """Learn from what waits, until all is read or the time is over.
 
         Args:
             model: who is asked about what rules do not see; None for rules alone.
             until: a `time.monotonic()` after which no more is begun.
+            stop: ends what the model is asked; its turns wait as before.
 
         Raises:
             StoreError: the store cannot be written; what is read until then is kept.
@@ -117,7 +116,7 @@ class Learner:
         learned = Learned()
         while time.monotonic() < until and (read := self._read_some()) is not None:
             learned = _joined(learned, read)
-        while model and time.monotonic() < until and (told := self._ask_some(model)) is not None:
+        while model and time.monotonic() < until and (told := self._ask_some(model, stop)) is not None:
             learned = _joined(learned, told)
         return learned
 
@@ -136,7 +135,7 @@ class Learner:
             model = pick()
             if model is None or (turn.private and not model.local):
                 return learned
-            return _joined(learned, self._store(_told(model, [turn])))
+            return _joined(learned, self._store(_told(model, [turn], None)))
         except ModelError as error:
             self.notice(f"{error.message}: only rules have read it, and it waits for the model")
             with self.stores.write_side() as side, side.change() as db:
@@ -178,17 +177,22 @@ class Learner:
 
     # --- the model --------------------------------------------------------------------------------
 
-    def _ask_some(self, model: ChatModel) -> Learned | None:
+    def _ask_some(self, model: ChatModel, stop: Stop | None) -> Learned | None:
         """Ask the model about some turns; None when none waits, it is not its time yet, or it fails.
 
-        Then the turns are due again later, each time later, and in the end never.
+        Then the turns are due again later, each time later, and in the end never: but at once where it did
+        not fail but was stopped.
         """
         turns = self._take(model)
         if not turns:
             return None
         ids = [turn.id for turn in turns]
         try:
-            learned = self._store(_told(model, turns))
+            learned = self._store(_told(model, turns, stop))
+        except HungUpError:
+            with self.stores.write_side() as side, side.change() as db:
+                queue.give_back(db, ids, now=self.now)
+            return None
         except ModelError:
             with self.stores.write_side() as side, side.change() as db:
                 queue.fail(db, ids, now=self.now)
@@ -200,7 +204,7 @@ class Learner:
     def _take(self, model: ChatModel) -> list[Record]:
         """Turns for one call, if enough have been read since the last one."""
         with self.stores.write_side() as side, side.change() as db:
-            if queue.credit(db, 0) < TURNS_PER_CALL:
+            if queue.credit(db, 0) < queue.TURNS_PER_CALL:
                 return []
             ids = queue.take(db, now=self.now, limit=asking.MOST_TURNS, is_read=True)
         with self.stores.write() as (store, side):
@@ -212,7 +216,7 @@ class Learner:
                 queue.give_back(db, rest, now=self.now)
                 # What is forgotten meanwhile, or must not be shown to this model.
                 queue.done(db, [id_ for id_ in ids if id_ not in asked and id_ not in rest])
-                queue.credit(db, -TURNS_PER_CALL if turns else 0)
+                queue.credit(db, -queue.TURNS_PER_CALL if turns else 0)
         return turns
 
     # --- facts → the store ------------------------------------------------------------------------
@@ -345,10 +349,10 @@ def _read(turns: Sequence[Record], talks: _Talks) -> Iterator[tuple[Record, Extr
         yield from ((turn, fact) for fact in by_rules(turn.text, previous=answered, earlier=earlier))
 
 
-def _told(model: ChatModel, turns: Sequence[Record]) -> Found:
-    """What a model finds in some turns that is really there. Raises ModelError."""
+def _told(model: ChatModel, turns: Sequence[Record], stop: Stop | None) -> Found:
+    """What a model finds in some turns that is really there. Raises HungUpError, ModelError."""
     texts = [turn.text for turn in turns]
-    answer = model.ask(asking.question(texts), asking.schema(texts), max_tokens=asking.MAX_TOKENS)
+    answer = model.ask(asking.question(texts), asking.schema(texts), max_tokens=asking.MAX_TOKENS, stop=stop)
     return [(turns[place], fact) for place, fact in asking.supported(answer, texts)]
 
 

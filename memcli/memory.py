@@ -29,6 +29,7 @@ from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
+from memcli.stop import Stop
 from memcli.store import copies, events, identity, journal, queue, talks
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
@@ -195,11 +196,13 @@ class Memory:
         place: where it is.
         clock: the time in milliseconds; a replay or a test hands in its own.
         notice: told what a person should know meanwhile, a sentence each.
+        student: opens the model that learns what rules do not see; None for rules alone.
     """
 
     place: Place
     clock: Callable[[], Millis]
     notice: Callable[[str], None] = _silent
+    student: Callable[[], ChatModel | None] | None = None
     _embedder: Picked | None = field(default=None, init=False)
     _side: tuple[int, Side] | None = field(default=None, init=False)
     _later: list[Callable[[], object]] = field(default_factory=list, init=False)
@@ -792,19 +795,48 @@ class Memory:
 
     # --- learning ---------------------------------------------------------------------------------
 
-    def learn(self, model: ChatModel | None = None, *, until: float | None = None) -> Learned:
+    def learn(
+        self, model: ChatModel | None = None, *, until: float | None = None, stop: Stop | None = None
+    ) -> Learned:
         """Learn from what was said and waits: by rules, and by a model where there is one.
 
         Args:
             model: who is asked about what rules do not see, once for several turns.
             until: a `time.monotonic()` after which no more is begun; by default in a moment.
+            stop: ends what the model is asked.
         """
         if not self._can_learn(self.read_side(), model):
             return Learned()
         with self.one_command():
             return self._learner.drain(
-                model, until=time.monotonic() + _AFTER_ANSWER_S if until is None else until
+                model, until=time.monotonic() + _AFTER_ANSWER_S if until is None else until, stop=stop
             )
+
+    def study(self, *, until: float, stop: Stop) -> Learned:
+        """Learn by the model, where there is one and enough waits for it. Raises ModelError, UsageError."""
+        side = self.read_side()
+        if side is None or not self._may_study(side):
+            return Learned()
+        return self.learn(self.student() if self.student else None, until=until, stop=stop)
+
+    def study_some(self, *, limit_s: float = _AFTER_ANSWER_S) -> Learned:
+        """Learn by the model for a moment. One that is down or too slow for it is left in peace for a while.
+
+        What waits goes on waiting: the pauses of a session are long enough for any model.
+        """
+        side, stop = self.read_side(), Stop()
+        if side is None or not self._may_study(side, briefly=True):
+            return Learned()
+        with stop.after(limit_s):
+            try:
+                learned = self.study(until=time.monotonic() + limit_s, stop=stop)
+            except (ModelError, UsageError):
+                stop.set()
+                learned = Learned()
+        if stop.is_set:
+            with self.write_side() as side, side.change() as db:
+                queue.rest(db, now=self.clock())
+        return learned
 
     def extract(self, record: Record, pick: Callable[[], ChatModel | None]) -> Learned:
         """Learn from one memory at once, by rules and by the model that `pick` opens."""
@@ -854,6 +886,13 @@ class Memory:
             return any(
                 queue.due(db, now=self.clock(), is_read=is_read) for is_read in {False, model is not None}
             )
+
+    def _may_study(self, side: Side, *, briefly: bool = False) -> bool:
+        if not self.place.learns or self.student is None:
+            return False
+        with side.snapshot() as db:
+            now = self.clock()
+            return queue.may_ask(db, now=now) and not (briefly and queue.rests(db, now=now))
 
     def _queue(self, side: Side, added: Sequence[Record]) -> None:
         """Let what is about to be stored wait for learning."""
@@ -1194,6 +1233,8 @@ class Memory:
         # Asked of the writer: a reader that stays open would keep SQLite's log from being emptied.
         if self._can_learn(side, None):
             self._do_later(self.learn)
+        if self._may_study(side, briefly=True):
+            self._do_later(self.study_some)
         # Left over from a chat that died.
         if sessions.has_waiting(side):
             self._do_later(self.keep_turns)
@@ -1211,6 +1252,7 @@ def open_memory(
     side: Path | None = None,
     clock: Callable[[], Millis] | None = None,
     notice: Callable[[str], None] = _silent,
+    student: Callable[[], ChatModel | None] | None = None,
     **options: Any,
 ) -> Memory:
     """The memory of a user under `data_dir`.
@@ -1222,6 +1264,7 @@ def open_memory(
         side: the directory of the side store and the lock, elsewhere than in the user's directory.
         clock: the time in milliseconds; the machine's by default.
         notice: told what a person should know, a sentence each.
+        student: opens the model that learns what rules do not see.
         **options: the other fields of Place.
 
     Raises:
@@ -1234,7 +1277,7 @@ def open_memory(
             f"no user can be called {user!r}", "letters, digits and -_. make a name, 64 of them at most"
         ) from error
     place = Place(directory=directory, lance=store or str(directory / "lance"), **options)
-    return Memory(place, clock or (lambda: time.time_ns() // 1_000_000), notice)
+    return Memory(place, clock or (lambda: time.time_ns() // 1_000_000), notice, student)
 
 
 def _embedder_state(store: LanceStore) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from memcli.errors import MemcliError
+from memcli.stop import Stop
 
 Millis: TypeAlias = int
 """A moment: milliseconds since 1970-01-01T00:00:00Z."""
@@ -455,9 +456,19 @@ class ChatModel(Protocol):
         ...
 
     def ask(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        *,
+        max_tokens: int,
+        stop: Stop | None = None,
     ) -> dict[str, Any]:
-        """One answer at temperature 0 that fits the JSON schema. Raises ModelError when it does not."""
+        """One answer at temperature 0 that fits the JSON schema.
+
+        Raises:
+            HungUpError: `stop` was set; the model has stopped.
+            ModelError: it fails, or its answer does not fit.
+        """
         ...
 
 

@@ -253,17 +253,18 @@ def prompt_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
 def tokens_read(body: Mapping[str, Any], context: int, *, is_native: bool) -> int:
     """How much of the prompt the model reads: the oldest messages go first, then the beginning, in silence.
 
-    A model of the native path refuses the latter.
+    A model of the native path refuses the latter, and every model both where `truncate` is false.
     """
     messages = list(body["messages"])
-    old = [message for message in messages[:-1] if message["role"] != "system"]
+    may_cut = body.get("truncate") is not False
+    old = [message for message in messages[:-1] if message["role"] != "system"] if may_cut else []
     sent = prompt_tokens(messages)
     while prompt_tokens(messages) > context and old:
         messages.remove(old.pop(0))
     needed = prompt_tokens(messages)
     if needed <= context:
         return needed
-    if is_native or body.get("truncate") is False:
+    if is_native or not may_cut:
         raise _of_runner(body, exceeded(sent, max(context, LEAST_ROOM)))
     if body.get("shift") is False:
         raise RefusedError(400, json.loads(REFUSALS["too long, in words"].body)["error"])

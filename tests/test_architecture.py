@@ -18,7 +18,7 @@ __main__ → cli → serve → mcp → doctor → mend → eval → chat → mem
 → vectors → learn → backup → sessions → tasks → undo → renewal → selection → stats → package → export → models
 → store → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
 → lifecycle → about → extract → passages → variants → importers → redact → config → weights → age → atomic
-→ record_json → text → times → types → lean → errors
+→ record_json → text → times → types → stop → lean → errors
 """
 STATIONS = LINE.replace("→", "").split()
 

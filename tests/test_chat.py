@@ -14,7 +14,7 @@ import pytest
 
 from memcli.memory import open_memory
 from tests.conftest import XDG
-from tests.ollama_chat import Script
+from tests.ollama_chat import Script, prompt_tokens
 from tests.ollama_server import Model, OllamaServer, chat_model
 from tests.process import Shared
 
@@ -350,11 +350,39 @@ def test_a_prompt_that_the_server_refuses_is_sent_again_with_less(
     assert len(server.chats()) > before + 1
 
 
-def test_a_silent_cut_is_said(shared: Shared, server: OllamaServer) -> None:
+def test_a_text_of_more_tokens_than_it_looks_is_read_whole_with_the_rules_by_the_model_that_answers(
+    shared: Shared, server: OllamaServer
+) -> None:
+    server.models = [chat_model(context=2048)]
+    shared.here("remember", "I am Ana, a beekeeper", "--priority", "P0")
+    for question in ("1 2 3 4 " * 500, "Which build tool?"):
+        told = shared.json("chat", question, "--session", "last" if len(server.chats()) else "")
+        assert (told["answer"], len(told["memories"])) == ("Take Maven.", 1)
+        read = prompt_tokens(server.chats()[-1]["messages"])
+        assert told["tokens"]["prompt"] == read <= 2048
+        assert "I am Ana" in asked(server)[-1]
+
+
+def test_memories_that_have_no_place_beside_a_question_are_not_said_to_have_been_told(
+    shared: Shared, server: OllamaServer
+) -> None:
+    server.says = [Script(fault="too long"), "Take Maven."]
+    shared.here("remember", "I am Ana, a beekeeper", "--priority", "P0")
+    (memory,) = shared.json("list")["memories"]
+    done = shared.here("chat", QUESTION, "--json")
+    told = json.loads(done.stdout)
+    assert "I am Ana" not in json.dumps(server.chats()[-1])
+    assert (told["answer"], told["memories"]) == ("Take Maven.", [])
+    assert told["dropped"] == [{"id": memory["id"], "why": "no place beside the question"}]
+    assert "no place for memories" in done.stderr
+
+
+def test_a_silent_cut_by_an_old_server_is_said_with_what_to_do(shared: Shared, server: OllamaServer) -> None:
     server.says = Script(["Yes."], prompt_tokens=4096 + 3)
     done = shared.here("chat", "supercalifragilistic " * 1_200)
     assert done.stdout == "Yes.\n"
     assert "read only 4,099 tokens" in done.stderr
+    assert "ask again, or raise chat.num_ctx" in done.stderr
 
 
 def test_memories_that_do_not_come_are_gone_without_and_that_is_said_once(

@@ -75,6 +75,14 @@ def test_a_prompt_never_goes_over_the_room(
     assert cost(prompt, gauge) <= gauge.room
 
 
+@given(texts, texts.filter(bool), gauges)
+def test_it_is_said_whether_the_memories_had_their_place(question: str, block: str, gauge: Gauge) -> None:
+    prompt = lay_out(question, system=SYSTEM, block=block, gauge=gauge)
+    asked = prompt.messages[-1].text
+    assert prompt.has_block is asked.startswith(f"{block}\n")
+    assert prompt.is_shortened is not (asked in (question, f"{block}\n{question}"))
+
+
 @given(texts, st.lists(texts, max_size=12), histories, gauges)
 def test_the_question_is_last_and_what_is_sent_before_it_is_the_end_of_the_talk_in_order(
     question: str, said: list[str], history: History, gauge: Gauge
@@ -128,6 +136,17 @@ def test_a_shortened_text_fits_and_a_fitting_one_is_whole(text: str, room: int) 
     assert short == text or count_tokens(text) > room
 
 
+def test_a_question_longer_than_the_window_leaves_a_place_for_memories() -> None:
+    gauge = Gauge(1024)
+    budget = block_budget(gauge, system=SYSTEM, question=LONG, wanted=800)
+    block = "m" * 4 * budget
+    prompt = lay_out(LONG, system=SYSTEM, block=block, gauge=gauge)
+    assert 50 < budget < 100
+    assert prompt.has_block
+    assert prompt.is_shortened
+    assert cost(prompt, gauge) <= gauge.room
+
+
 @given(st.integers(0, 5000), gauges)
 def test_memories_get_at_most_what_was_wanted_and_half_of_what_is_left(wanted: int, gauge: Gauge) -> None:
     budget = block_budget(gauge, system=SYSTEM, question=QUESTION, wanted=wanted)
@@ -151,6 +170,25 @@ def test_a_model_that_makes_more_tokens_is_sent_less() -> None:
 def test_a_count_that_is_no_cut_changes_nothing(counted: int | None) -> None:
     assert Gauge(8192).corrected(PROMPT, counted).room == Gauge(8192).room
     assert Gauge(8192).corrected(PROMPT, counted).cost(LONG) == Gauge(8192).cost(LONG)
+
+
+def test_a_refusal_that_tells_the_count_leads_to_what_just_fits() -> None:
+    gauge = Gauge(4096).refused(PROMPT, tokens=ESTIMATE * 2, window=4096)
+    assert gauge.room == Gauge(4096).room
+    assert gauge.cost(LONG) == pytest.approx(2 * Gauge(4096).cost(LONG), rel=0.01)
+
+
+def test_a_refusal_that_tells_a_smaller_window_is_believed() -> None:
+    assert Gauge(4096).refused(PROMPT, tokens=ESTIMATE, window=1024).num_ctx == 1024
+
+
+@given(gauges, st.none() | st.integers(1, 10_000), st.none() | st.integers(256, 5000))
+def test_after_a_refusal_less_is_sent(gauge: Gauge, tokens: int | None, window: int | None) -> None:
+    prompt = lay_out(LONG, system=SYSTEM, gauge=gauge)
+    after = gauge.refused(prompt.messages, tokens=tokens, window=window)
+    again = lay_out(LONG, system=SYSTEM, gauge=after)
+    assert count_tokens(again.messages[-1].text) <= count_tokens(prompt.messages[-1].text)
+    assert len(again.messages[-1].text) < len(prompt.messages[-1].text) or after.room <= 256
 
 
 def test_a_silent_cut_is_seen_and_less_is_sent_until_the_server_reads_all() -> None:

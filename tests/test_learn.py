@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 from memcli.absorb import Intake
 from memcli.chat import Chat, Manner
+from memcli.errors import ModelError
 from memcli.learn import FACT_KINDS
 from memcli.memory import Draft, Memory, open_memory
 from memcli.models.ollama_chat import open_chat
@@ -326,30 +327,134 @@ def test_a_chat_learns_after_its_answer_and_a_later_command_what_it_had_no_time_
     assert learned["source"] == "chat"
 
 
-def test_a_session_lets_the_model_learn_while_the_person_is_silent(
-    tmp_path: Path, server: OllamaServer, model: ChatModel
-) -> None:
-    found = answers({"evidence": "we ended up in Graz", "text": "We ended up in Graz"})
-    server.says = lambda request: found if "format" in request.json else "I see."
+@pytest.fixture
+def talk(tmp_path: Path, model: ChatModel) -> Iterator[tuple[Chat, list[str]]]:
+    """A session with short pauses, and what is learned in it."""
     told: list[str] = []
     memory = open_memory(data_dir=tmp_path, clock=Clock(), embedder="none")
-    manner = Manner(pause_s=0.3)
     chat = Chat(
         memory,
         model,
         memory.begin_session(),
-        manner=manner,
+        manner=Manner(pause_s=0.3),
         notice=print,
         heard=lambda learned: told.extend(record.text for record in learned.added),
     )
+    yield chat, told
+    chat.close()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert holds()
+
+
+GRAZ = answers({"evidence": "we ended up in Graz", "text": "We ended up in Graz"})
+
+
+def lessons(server: OllamaServer) -> int:
+    """How often a model was asked to learn."""
+    return sum("format" in body for body in server.chats())
+
+
+def test_a_session_lets_the_model_learn_while_the_person_is_silent(
+    server: OllamaServer, talk: tuple[Chat, list[str]]
+) -> None:
+    server.says = lambda request: GRAZ if "format" in request.json else "I see."
+    chat, told = talk
     for text in (UNSEEN, "ok", "thanks", "hi", "bye"):
         list(chat.answer(text))
-    until = time.monotonic() + 20
-    while not told and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: told == ["We ended up in Graz"])
+    assert lessons(server) == 1
+
+
+def test_a_person_who_goes_on_ends_the_lesson_and_what_it_was_about_waits(
+    server: OllamaServer, talk: tuple[Chat, list[str]]
+) -> None:
+    server.says = lambda request: Script(delay_s=60) if "format" in request.json else "I see."
+    chat, told = talk
+    for text in (UNSEEN, "ok", "thanks", "hi", "bye"):
+        list(chat.answer(text))
+    wait_until(lambda: lessons(server) == 1)
+    list(chat.answer("I prefer tea."))
+    # The thread that learns is free again.
+    wait_until(lambda: told == ["I prefer tea"])
+    assert waiting(chat.memory) == 1
+    server.says = GRAZ
+    for text in ("ok", "thanks", "hi", "bye", "hm"):
+        list(chat.answer(text))
+    wait_until(lambda: "We ended up in Graz" in told)
+
+
+def test_the_end_of_a_session_is_a_pause_too(server: OllamaServer, talk: tuple[Chat, list[str]]) -> None:
+    server.says = lambda request: GRAZ if "format" in request.json else "I see."
+    chat, told = talk
+    for text in (UNSEEN, "ok", "thanks", "hi", "bye"):
+        list(chat.answer(text))
     chat.close()
     assert told == ["We ended up in Graz"]
-    assert sum("format" in body for body in server.chats()) == 1
+
+
+def test_who_asks_one_thing_at_a_time_is_learned_from_by_the_model_too(
+    shared: Shared, server: OllamaServer
+) -> None:
+    server.says = lambda request: GRAZ if "format" in request.json else "I see."
+    env = {"OLLAMA_HOST": server.host, "MEMCLI_CHAT_MODEL": "llama3.2"}
+    for text in (UNSEEN, "ok", "thanks", "hi"):
+        shared.here("chat", text, env=env)
+    assert (lessons(server), shared.json("stats")["pending"]["extraction"]) == (0, 1)
+    done = shared.here("chat", "bye", env=env)
+    assert (done.stdout, done.stderr) == ("I see.\n", "learned: We ended up in Graz\n")
+    assert (lessons(server), shared.json("stats")["pending"]["extraction"]) == (1, 0)
+
+
+def test_a_later_writing_command_lets_the_model_learn_what_was_left(
+    shared: Shared, server: OllamaServer
+) -> None:
+    env = {"OLLAMA_HOST": server.host, "MEMCLI_CHAT_MODEL": "llama3.2"}
+    file = shared.home / "history.jsonl"
+    said = enumerate([UNSEEN, "ok", "thanks", "hi", "bye"])
+    lines = [{"session_id": "s", "id": str(at), "role": "user", "content": text} for at, text in said]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shared.here("import", "history.jsonl", env=env)
+    assert shared.json("stats")["pending"]["extraction"] == 1
+    server.says = GRAZ
+    shared.here("remember", "The lease ends in May", env=env)
+    assert (lessons(server), shared.json("stats")["pending"]["extraction"]) == (1, 0)
+    assert "We ended up in Graz" in json.dumps(shared.json("list", "--kind", "fact"))
+
+
+def test_a_model_that_is_too_slow_for_a_moment_is_left_in_peace_and_nothing_is_lost(
+    memory: Memory, server: OllamaServer, model: ChatModel, clock: Clock
+) -> None:
+    server.says = Script(delay_s=60)
+    memory.student = lambda: model
+    say(memory, UNSEEN, *["ok"] * 11)
+    assert memory.study_some(limit_s=0.2) == Learned()
+    server.says = GRAZ
+    assert memory.study_some() == Learned()
+    assert (lessons(server), waiting(memory)) == (1, 1)
+    clock.now += DAY_MS
+    assert len(memory.study_some().added) == 1
+
+
+def test_a_model_that_is_gone_fails_no_command_and_takes_no_time(
+    memory: Memory, server: OllamaServer, model: ChatModel
+) -> None:
+    tries = []
+
+    def gone() -> ChatModel:
+        tries.append(1)
+        raise ModelError("Ollama does not answer")
+
+    memory.student = gone
+    say(memory, UNSEEN, *["ok"] * 5)
+    for _ in range(3):
+        memory.remember(Draft(text=f"note {len(tries)}"))
+        memory.settle()
+    assert (len(tries), waiting(memory)) == (1, 1)
 
 
 # --- what is unclear ------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from memcli.types import Filters, Millis
 
 if TYPE_CHECKING:
     from memcli.memory import Memory
+    from memcli.types import ChatModel
 
 
 def common(
@@ -88,6 +89,7 @@ class Run:
             data_dir=settings.data_dir,
             clock=self.now,
             notice=self.out.message,
+            student=self._pick_student if self.has_student else None,
             embedder=settings.embedder,
             ollama_host=settings.ollama_host,
             embed_timeout_s=settings.embed_timeout_s,
@@ -96,6 +98,11 @@ class Run:
             learns=settings.memory,
             has_model=self.has_student,
         )
+
+    def _pick_student(self) -> ChatModel | None:
+        from memcli.cli.models import pick_student
+
+        return pick_student(self)
 
     @property
     def has_student(self) -> bool:

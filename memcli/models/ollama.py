@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ModelError, UsageError
 from memcli.models.families import family_of
+from memcli.models.lines import Lines
 from memcli.text import regex
 
 if TYPE_CHECKING:
@@ -246,12 +247,13 @@ def pull(model: str, *, host: str | None, silence_s: float = 300.0) -> Iterator[
 # --- calling it -----------------------------------------------------------------------------------
 
 
-def connect(url: str, *, timeout_s: float) -> ollama.Client:
+def connect(url: str, *, timeout_s: float, lines: Lines | None = None) -> ollama.Client:
     """A client for one server; it keeps no connection open. Raises ModelError.
 
     Args:
         url: as `to_url` gives it.
         timeout_s: how long the server may be silent.
+        lines: by which it can be hung up.
     """
     is_near = is_loopback(url)
     try:
@@ -267,6 +269,7 @@ def connect(url: str, *, timeout_s: float) -> ollama.Client:
             # Reading all certificates takes longer than the request, and plain HTTP needs none.
             verify=url.startswith("https:"),
             limits=httpx.Limits(max_keepalive_connections=0),
+            event_hooks=lines.hooks if lines else {},
         )
     except (ImportError, ValueError, OSError) as error:
         raise ModelError(

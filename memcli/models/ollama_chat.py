@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memcli.errors import ModelError, PromptTooLongError
 from memcli.models.answers import ask_checked, without_tags
+from memcli.models.lines import Lines, hung_up_by
 from memcli.models.ollama import (
     Details,
     ModelInfo,
@@ -20,8 +21,12 @@ from memcli.models.ollama import (
     to_url,
     translated,
 )
+from memcli.stop import Stop
 from memcli.text import clean
 from memcli.types import Answered, Message, Piece
+
+if TYPE_CHECKING:
+    import ollama
 
 NUM_CTX = 8192
 """Tokens of context where neither the person nor the model's maker chose: enough for a long talk, and it
@@ -56,6 +61,7 @@ class OllamaChat:
         silence_s: float = SILENCE_S,
     ) -> None:
         self._url = to_url(host)
+        self._silence_s = silence_s
         self._client = connect(self._url, timeout_s=silence_s)
         self._model = model
         self._details = details
@@ -87,37 +93,53 @@ class OllamaChat:
         """The answer in pieces; closing the generator stops the model.
 
         Raises:
-            PromptTooLongError: the server refuses to cut the prompt; most cut it in silence instead, which
-                only `Answered.prompt_tokens` shows.
+            PromptTooLongError: more was sent than the model reads. An old server cuts the prompt in silence
+                instead, which only `Answered.prompt_tokens` shows.
             ModelError: the server fails, also in the middle, or ends without saying that it is done.
         """
-        return without_tags(self._events(messages))
+        return without_tags(self._events(self._client, messages))
 
     def ask(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        *,
+        max_tokens: int,
+        stop: Stop | None = None,
     ) -> dict[str, Any]:
-        """An answer that fits the schema, after one repair at most. Raises ModelError."""
+        """An answer that fits the schema, after one repair at most. Raises HungUpError, ModelError."""
+        lines = Lines()
+        client = connect(self._url, timeout_s=self._silence_s, lines=lines)
 
         def say(asked: Sequence[Message], tokens: int) -> Iterator[Piece | Answered]:
             options = {"temperature": 0, "num_predict": tokens}
-            return self._events(asked, options=options, format=dict(schema), think=False)
+            return self._events(client, asked, options=options, format=dict(schema), think=False)
 
-        return ask_checked(say, messages, schema, max_tokens=max_tokens, model=self.name)
+        with hung_up_by(stop, lines):
+            return ask_checked(say, messages, schema, max_tokens=max_tokens, model=self.name)
 
     def _events(
-        self, messages: Sequence[Message], *, options: Mapping[str, Any] | None = None, **more: Any
+        self,
+        client: ollama.Client,
+        messages: Sequence[Message],
+        *,
+        options: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> Iterator[Piece | Answered]:
         body = {
             "model": self._model.name,
             "messages": [{"role": message.role, "content": clean(message.text)} for message in messages],
             "stream": True,
+            # A prompt that is too long is to be refused: by itself the server cuts it without a word, and
+            # the system text and the memories go first. Servers before 0.12 do not know the field.
+            "truncate": False,
             "options": {"num_ctx": self._num_ctx, **(options or {})},
             **self._keep_alive,
             **more,
         }
         try:
             with translated(self._url, model=self.name):
-                for event in events(self._client, "/api/chat", body, model=self.name):
+                for event in events(client, "/api/chat", body, model=self.name):
                     yield from _pieces(event)
                     if event.get("done"):
                         yield _answered(event)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memcli.config import API_KEY_VARIABLE
 from memcli.errors import ModelError, PromptTooLongError
 from memcli.models.answers import ask_checked, without_tags
 from memcli.models.families import family_of
+from memcli.models.lines import Lines, hung_up_by
 from memcli.models.ollama import CONNECT_S, is_loopback
+from memcli.stop import Stop
 from memcli.text import clean
 from memcli.types import Answered, Message, Piece
 
@@ -70,7 +73,8 @@ class OpenAIChat:
     def __init__(
         self, model: Served, *, base_url: str, api_key: str | None, num_ctx: int | None, silence_s: float
     ) -> None:
-        self._client = _connect(base_url, api_key=api_key, silence_s=silence_s)
+        self._connect = partial(_connect, base_url, api_key=api_key, silence_s=silence_s)
+        self._client = self._connect()
         self._model = model.name
         self._url = base_url
         self._num_ctx = num_ctx or model.context_tokens or NUM_CTX
@@ -104,26 +108,34 @@ class OpenAIChat:
             ModelError: the server fails, also in the middle, or ends without saying that it is done.
         """
         variants = [{"stream_options": {"include_usage": True}}, {}]
-        return without_tags(self._parts("stream", messages, variants))
+        return without_tags(self._parts(partial(self._begin, self._client, "stream", variants), messages))
 
     def ask(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        *,
+        max_tokens: int,
+        stop: Stop | None = None,
     ) -> dict[str, Any]:
-        """An answer that fits the schema, after one repair at most. Raises ModelError."""
+        """An answer that fits the schema, after one repair at most. Raises HungUpError, ModelError."""
+        lines = Lines()
+        begin = partial(self._begin, self._connect(lines=lines), "ask", _variants(schema))
 
         def say(asked: Sequence[Message], tokens: int) -> Iterator[Piece | Answered]:
             told = [*asked[:-1], replace(asked[-1], text=f"{asked[-1].text}\n\n{_TOLD}{json.dumps(schema)}")]
-            return self._parts("ask", told, _variants(schema), temperature=0, max_tokens=tokens)
+            return self._parts(begin, told, temperature=0, max_tokens=tokens)
 
-        return ask_checked(say, messages, schema, max_tokens=max_tokens, model=self.name)
+        with hung_up_by(stop, lines):
+            return ask_checked(say, messages, schema, max_tokens=max_tokens, model=self.name)
 
     def _parts(
-        self, verb: str, messages: Sequence[Message], variants: Sequence[Mapping[str, Any]], **more: Any
+        self, begin: Callable[[Mapping[str, Any]], Any], messages: Sequence[Message], **more: Any
     ) -> Iterator[Piece | Answered]:
         sent = [{"role": message.role, "content": clean(message.text)} for message in messages]
         reason, usage = None, None
         body = {"model": self._model, "messages": sent, "stream": True, **more}
-        with _translated(self._url, model=self.name), self._begin(verb, variants, body) as chunks:
+        with _translated(self._url, model=self.name), begin(body) as chunks:
             for chunk in chunks:
                 usage = chunk.usage or usage
                 for choice in chunk.choices or ():
@@ -137,14 +149,20 @@ class OpenAIChat:
             "length" if reason == "length" else "stop",
         )
 
-    def _begin(self, verb: str, variants: Sequence[Mapping[str, Any]], body: Mapping[str, Any]) -> Any:
+    def _begin(
+        self,
+        client: openai.OpenAI,
+        verb: str,
+        variants: Sequence[Mapping[str, Any]],
+        body: Mapping[str, Any],
+    ) -> Any:
         """The stream of the first variant of a request that the server takes; it is remembered."""
         import openai
 
         while True:
             at = self._accepted[verb]
             try:
-                return self._client.chat.completions.create(**body, **variants[at])
+                return client.chat.completions.create(**body, **variants[at])
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if at + 1 == len(variants) or _is_too_long(error):
                     raise
@@ -201,7 +219,9 @@ def names_told(served: Iterable[Served]) -> str:
 # --- the client and its errors --------------------------------------------------------------------
 
 
-def _connect(base_url: str, *, api_key: str | None, silence_s: float) -> openai.OpenAI:
+def _connect(
+    base_url: str, *, api_key: str | None, silence_s: float, lines: Lines | None = None
+) -> openai.OpenAI:
     try:
         import openai
     except ImportError as error:
@@ -222,6 +242,7 @@ def _connect(base_url: str, *, api_key: str | None, silence_s: float) -> openai.
                 trust_env=not is_near,
                 follow_redirects=False,
                 verify=base_url.startswith("https:"),
+                event_hooks=lines.hooks if lines else {},
             ),
         )
         # What the environment says of one's account at OpenAI is nobody else's business.

@@ -16,6 +16,12 @@ _LEASE_MS = 5 * _MINUTE_MS
 _WAITS_MS = tuple(minutes * _MINUTE_MS for minutes in (1, 10, 60, 24 * 60))
 _TRIES = len(_WAITS_MS) + 1
 
+TURNS_PER_CALL = 5
+"""A model is asked at most once for so many turns."""
+
+# A model that needs more time than a command has after its answer is left in peace for so long.
+_REST_MS = 60 * _MINUTE_MS
+
 # --- memories to learn from: ids, never words -----------------------------------------------------
 
 
@@ -69,6 +75,23 @@ def due(db: sqlite3.Connection, *, now: Millis, is_read: bool = False) -> int:
     """How many are due."""
     sql = "SELECT count(*) FROM queue WHERE due_at <= ? AND is_read = ?"
     return int(db.execute(sql, (now, is_read)).fetchone()[0])
+
+
+def may_ask(db: sqlite3.Connection, *, now: Millis) -> bool:
+    """Whether something waits for a model, and enough has been read since one was last asked."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'learn_credit'").fetchone()
+    return row is not None and int(row[0]) >= TURNS_PER_CALL and due(db, now=now, is_read=True) > 0
+
+
+def rest(db: sqlite3.Connection, *, now: Millis) -> None:
+    """The model is too slow for the moment after a command's answer: leave it in peace for a while."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('learn_rests_until', ?)", (str(now + _REST_MS),))
+
+
+def rests(db: sqlite3.Connection, *, now: Millis) -> bool:
+    """Whether that while is not over."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'learn_rests_until'").fetchone()
+    return row is not None and now < int(row[0])
 
 
 def credit(db: sqlite3.Connection, turns: int) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from memcli.errors import ModelError, PromptTooLongError
+from memcli.errors import HungUpError, ModelError, PromptTooLongError
 from memcli.models.ollama_chat import NUM_CTX, OllamaChat, open_chat
+from memcli.stop import Stop
 from memcli.types import Answered, Message, Piece
 from tests.ollama_chat import BREAKS, HARMLESS, REFUSALS, UNFIT, wrapped
 from tests.ollama_server import Model, OllamaServer, Script, chat_model
@@ -128,16 +129,17 @@ def test_the_context_is_the_same_in_every_request(server: OllamaServer, chat: Ol
     assert server.loads == [("llama3.2:latest", NUM_CTX)]
 
 
-def test_a_prompt_that_is_cut_in_silence_is_seen_by_its_count(server: OllamaServer) -> None:
-    chat = open_chat("llama3.2", host=server.host, num_ctx=512)
-    long = Message("user", "word " * 2_000)
-    end = list(chat.stream([long]))[-1]
-    assert end == Answered(512 // 2 + 3, 3)
+def test_a_prompt_that_an_old_server_cuts_in_silence_is_seen_by_its_count(
+    server: OllamaServer, chat: OllamaChat
+) -> None:
+    server.says = Script(prompt_tokens=259)
+    assert list(chat.stream(ASKED))[-1] == Answered(259, 3)
 
 
+@pytest.mark.parametrize("is_native", [True, False])
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_prompt_that_is_refused_is_said_with_its_counts(stream: bool) -> None:
-    with OllamaServer([chat_model(is_native=True)]) as server:
+def test_a_prompt_that_is_too_long_is_refused_and_not_cut(stream: bool, is_native: bool) -> None:
+    with OllamaServer([chat_model(is_native=is_native)]) as server:
         chat = open_chat("llama3.2", host=server.host, num_ctx=512)
         asked = [Message("user", "word " * 2_000)]
         with pytest.raises(PromptTooLongError, match="the conversation is too long") as raised:
@@ -154,6 +156,41 @@ def test_the_model_stays_loaded_as_long_as_is_wanted(
     list(open_chat("llama3.2", host=server.host, keep_alive=keep_alive).stream(ASKED))
     [body] = server.chats()
     assert {key: value for key, value in body.items() if key == "keep_alive"} == sent
+
+
+# --- hanging up -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "says", [Script(["never"], delay_s=30), Script(['{"', *["a"] * 10_000], pace_s=0.005)]
+)
+def test_what_is_asked_ends_at_once_when_it_is_stopped_from_another_thread(
+    server: OllamaServer, chat: OllamaChat, says: Script
+) -> None:
+    server.says = says
+    stop = Stop()
+    with stop.after(0.3), pytest.raises(HungUpError):
+        chat.ask(ASKED, SCHEMA, max_tokens=9_000, stop=stop)
+    assert stop.is_set
+    server.says = "Still here."
+    assert said(list(chat.stream(ASKED))) == "Still here."
+
+
+def test_what_is_stopped_before_it_begins_asks_nothing(server: OllamaServer, chat: OllamaChat) -> None:
+    stop = Stop()
+    stop.set()
+    with pytest.raises(HungUpError):
+        chat.ask(ASKED, SCHEMA, max_tokens=9, stop=stop)
+    assert server.chats() == []
+
+
+def test_what_is_not_stopped_is_answered(server: OllamaServer, chat: OllamaChat) -> None:
+    server.says = [Script(fault="crash"), '{"facts": []}']
+    stop = Stop()
+    with pytest.raises(ModelError, match="refused"):
+        chat.ask(ASKED, SCHEMA, max_tokens=9, stop=stop)
+    assert chat.ask(ASKED, SCHEMA, max_tokens=9, stop=stop) == {"facts": []}
+    stop.set()
 
 
 # --- thinking -------------------------------------------------------------------------------------

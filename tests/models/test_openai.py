@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from memcli.errors import ModelError, PromptTooLongError
+from memcli.errors import HungUpError, ModelError, PromptTooLongError
 from memcli.models.openai import NUM_CTX, OpenAIChat, key_for, list_served, open_compatible
+from memcli.stop import Stop
 from memcli.types import Answered, Message, Piece
 from tests.ollama_chat import UNFIT, Script, wrapped
 from tests.openai_server import BREAKS, EVERYTHING, HARMLESS, REFUSALS, TOO_LONG, OpenAIServer
@@ -95,6 +96,17 @@ def test_closing_the_stream_stops_the_model(server: OpenAIServer, chat: OpenAICh
     while not server.left and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(server.left) == 1
+
+
+def test_what_is_asked_ends_at_once_when_it_is_stopped_from_another_thread(
+    server: OpenAIServer, chat: OpenAIChat
+) -> None:
+    server.says = Script(["never"], delay_s=30)
+    stop = Stop()
+    with stop.after(0.3), pytest.raises(HungUpError):
+        chat.ask(ASKED, SCHEMA, max_tokens=9, stop=stop)
+    server.says = "Still here."
+    assert said(list(chat.stream(ASKED))) == "Still here."
 
 
 # --- failures -------------------------------------------------------------------------------------
