@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from memcli.errors import UsageError
 from memcli.importers import (
@@ -51,10 +52,11 @@ from memcli.importers import (
     wechat,
     whatsapp,
 )
+from memcli.importers.content import without_thoughts
 from memcli.importers.format import Format, ReadOptions
 from memcli.importers.head import Head, head_of
 from memcli.importers.source import Source, Unreadable, sources
-from memcli.types import Item, Notice
+from memcli.types import Conversation, Item, Notice, Skip
 
 __all__ = [
     "FORMATS",
@@ -165,9 +167,26 @@ def read(source: Source, *, options: ReadOptions, format_name: str | None = None
         _finish(source)
         yield Notice("the file is empty")
     else:
-        yield from form.read(source, options)
+        for item in form.read(source, options):
+            yield from _spoken(item) if isinstance(item, Conversation) else (item,)
     if source.damage is not None:
         raise source.damage
+
+
+def _spoken(told: Conversation) -> Iterator[Item]:
+    """The conversation with nothing but what was said in it."""
+    if not any(message.text.lstrip()[:6] == "<think" for message in told.messages):
+        yield told
+        return
+    messages = [
+        replace(message, text=without_thoughts(message.text)) if message.role == "assistant" else message
+        for message in told.messages
+    ]
+    spoken = [message for message in messages if message.text]
+    if len(spoken) < len(messages):
+        yield Skip("thinking", len(messages) - len(spoken))
+    if spoken:
+        yield replace(told, messages=spoken)
 
 
 def _refuse_unreadable(source: Source) -> None:

@@ -20,6 +20,7 @@ NAME = "aider"
 
 _START = "# aider chat started at "
 # These only say how the words after them are meant.
+_BLANK = "<blank>"  # what an empty line that was sent is written as
 _ASKING = regex(r"/(?:ask|code|architect|context)\s+(?=\S)")
 
 
@@ -54,16 +55,20 @@ class _Turns:
     def __init__(self) -> None:
         self.blocks: list[tuple[str, list[str]]] = []
         self._is_code = False
+        self._is_over = False
 
     def add(self, line: str) -> None:
         """Put a line to the block that it goes on with, or begin another."""
         role = self._role_of(line)
         if role is None:
+            # Within what a person wrote a blank line has a mark of its own: after this one they wrote again.
+            self._is_over = bool(self.blocks) and self.blocks[-1][0] == "user"
             if self.blocks:
                 self.blocks[-1][1].append("")
             return
-        if not self.blocks or self.blocks[-1][0] != role:
+        if not self.blocks or self.blocks[-1][0] != role or self._is_over:
             self.blocks.append((role, []))
+        self._is_over = False
         words = line.removeprefix("####").removeprefix(" ").removesuffix("  ") if role == "user" else line
         self.blocks[-1][1].append(words)
 
@@ -87,8 +92,10 @@ def _chat(started: str, turns: _Turns, source: Source, options: ReadOptions) -> 
             text = _ASKING.sub("", text, count=1) if _ASKING.match(text) else text
         if role == "tool" and not options.include_tools:
             yield Skip("tool")
-        elif not text.strip() or (role == "user" and text.startswith("/")):
-            yield Skip("meta" if text.strip() else "empty")
+        elif not text.strip() or (role == "user" and text == _BLANK):
+            yield Skip("empty")
+        elif role == "user" and text.startswith("/"):
+            yield Skip("meta")
         else:
             messages.append(Message(role, text))
     if messages:

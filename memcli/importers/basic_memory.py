@@ -20,10 +20,13 @@ NAME = "basic-memory"
 
 # What is taken for a second front matter: lines of keys and values alone, not a text between two rules.
 _SECOND = regex(r"\s*---[ \t]*\n((?:[\w-]+:(?:[ \t][^\n]*)?\n|[ \t]*-?[ \t][^\n]*\n)++)---[ \t]*(?:\n|\Z)")
-# A category has two letters at least: `[x]` is a task.
-_OBSERVATION = regex(r"^[ \t]*[-*] \[([^\W\d_][\w /-]+)\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+# A category is neither the mark of a task (`[x]`, `[-]`, `[?]`) nor a time of a transcript (`[01:02:03]`).
+_OBSERVATION = regex(
+    r"^[ \t]*[-*+] \[(?![xX]?\]|[^\w\n]\]|[\d:., -]+\])([^\[\]()\n]+)\][ \t]+(\S[^\n]*)$", re.MULTILINE
+)
+# A type of several words stands in quotes; older versions wrote it without.
 _RELATION = regex(
-    r"^[ \t]*[-*] ([^\W\d][\w /-]*) \[\[([^\[\]\n]+)\]\](?: \(([^()\n]*)\))?[ \t]*$", re.MULTILINE
+    r"^[ \t]*[-*+] ([\"']?)([^\W\d][\w /-]*)\1 \[\[([^\[\]\n]+)\]\](?: \(([^()\n]*)\))?[ \t]*$", re.MULTILINE
 )
 _TAG = regex(r"(?<!\S)#([\w/-]*[^\W\d][\w/-]*)")
 _KEY = regex(r"^([a-z]+):", re.MULTILINE)
@@ -84,12 +87,13 @@ def _front_and_body(text: str) -> tuple[Front, str]:
 
 def _facts(body: str, title: str) -> Iterator[tuple[str, str, tuple[str, ...], dict[str, Any]]]:
     """The facts of a note, each with its kind, its topics and what else is said of it."""
-    for category, line in _OBSERVATION.findall(body):
+    for named, line in _OBSERVATION.findall(body):
+        category = named.strip()
         told, context = _told(line)
         kind = category.lower() if category.lower() in _OWN_KINDS else "fact"
         meta = {"context": context} if context else {}
         yield f"{title}: {told}", kind, (category, *_TAG.findall(line)), meta
-    for relation, target, context in _RELATION.findall(body):
+    for _quote, relation, target, context in _RELATION.findall(body):
         name = target.partition("|")[0].strip()
         meta = {"relation": relation, "to": name, **({"context": context} if context else {})}
         yield f"{title} {relation} {name}", "fact", (), meta

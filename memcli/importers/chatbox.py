@@ -90,6 +90,8 @@ def _message(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
     role = ROLE_OF.get(str(record.get("role")).lower())
     if role is None:
         return Skip("damaged")
+    if record.get("isSummary") is True:
+        return Skip("compact-summary")
     parts = [part for part in mappings_at(record, "contentParts") if part.get("type") != "info"]
     content = content_of(parts) if "contentParts" in record else content_of(record.get("content"))
     files = [file for key in _FILE_KEYS for file in mappings_at(record, key)]

@@ -24,8 +24,10 @@ _LACK_OF_BLOCK = {
     "error": "error",
     "image": "media",
     "file": "media",
+    "video": "media",
+    "compact": "compact-summary",
 }
-_LACKS = ("empty", "error", "thinking", "media", "tool-only")
+_LACKS = ("empty", "error", "thinking", "media", "tool-only", "compact-summary")
 
 Block = Mapping[str, Any]
 
@@ -105,7 +107,10 @@ def _message(record: object, blocks: list[Block], options: ReadOptions) -> Messa
     text = "\n\n".join(filter(None, map(_text, blocks))) or content.text
     lacks = [_LACK_OF_BLOCK.get(str(block.get("type")), "empty") for block in blocks] or [content.lack]
     attachments = [_name(block) for block, lack in zip(blocks, lacks, strict=False) if lack == "media"]
+    attachments += [_name({"type": "file", "file": file}) for file in mappings_at(record, "files")]
     if not text.strip():
+        own = ("media", attachments), ("error", record.get("error"))
+        lacks += [lack for lack, is_so in own if is_so]
         return Skip(max(lacks, key=_LACKS.index))
     model = text_at(mapping_at(record, "model"), ("id", "name")) or text_at(record, ("modelId",))
     meta = meta_with(model=model if role == "assistant" else None, attachments=attachments)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from memcli.text import regex
 
 _TEXT_KEYS = ("text", "refusal", "transcript", "content", "value")
 _NAME_KEYS = ("name", "filename", "file_name", "title", "url", "image_url", "file")
 _THOUGHTS = {"thinking", "redacted_thinking", "reasoning", "thoughts"}
 _MEDIA_WORDS = ("image", "audio", "video", "file", "document", "media")
+
+# Programs that keep an answer as one text keep what the model thought in front of it, in tags; an answer that
+# was stopped has no end of it.
+_THOUGHT_ABOVE = regex(r"\A(?:\s*<(think|thinking)>.*?(?:</\1>|\Z))+\s*", re.DOTALL)
 
 _LACKS = ("empty", "thinking", "media", "tool-only")
 """What a message without text is called after: the last of these that it holds."""
@@ -43,6 +50,11 @@ def content_of(value: object) -> Content:
     if isinstance(value, Mapping):
         return _joined([value])
     return _joined(value) if isinstance(value, list) else Content("")
+
+
+def without_thoughts(answer: str) -> str:
+    """An answer without what its model thought before it; empty where it did nothing but think."""
+    return _THOUGHT_ABOVE.sub("", answer) if answer.lstrip()[:6] == "<think" else answer
 
 
 def tool_text(record: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,11 +19,17 @@ from memcli.importers.messages import (
 )
 from memcli.importers.session import objects
 from memcli.importers.source import Source
-from memcli.types import Conversation, Item, Skip
+from memcli.text import regex
+from memcli.types import Conversation, Item, Message, Skip
 
 NAME = "jan"
 
 _OBJECTS = ("thread.message", "thread")
+# What else a message holds are states of the program.
+_KEPT_KEYS = ("id", "role", "content", "created_at", "name")
+# Files that were attached stand below the words, as the model is told of them.
+_FILES = regex(r"\s*\[ATTACHED_FILES\]\n(.*?)\[/ATTACHED_FILES\]\s*", re.DOTALL)
+_FILE_NAME = regex(r"\bname: ([^,\n]+)")
 
 
 def sniff(head: Head) -> bool:
@@ -45,8 +52,20 @@ def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
         elif record.get("object") == "thread":
             yield Skip("event")
         else:
-            message = message_of(record, options)
+            message = _message(record, options)
             yield message if isinstance(message, Skip) else (text_at(record, ("thread_id",)), message)
+
+
+def _message(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
+    message = message_of({key: record[key] for key in _KEPT_KEYS if key in record}, options)
+    if isinstance(message, Skip):
+        return Skip("error") if record.get("status") == "error" else message
+    told = _FILES.search(message.text) if message.role == "user" else None
+    if told is None:
+        return message
+    files = [*message.meta.get("attachments", ()), *_FILE_NAME.findall(told[1])]
+    text = _FILES.sub("", message.text)
+    return replace(message, text=text, meta={**message.meta, "attachments": files}) if text else Skip("media")
 
 
 def _titles_beside(source: Source, options: ReadOptions) -> dict[str | None, str]:

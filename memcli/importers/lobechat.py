@@ -18,6 +18,8 @@ NAME = "lobechat"
 _TOPIC_KEYS = ("topicId", "topic_id", "sessionId", "session_id")
 # What else a row holds are settings and states of the program.
 _KEPT_KEYS = ("id", "role", "content", "createdAt", "created_at", "name", "tools", "model")
+# Whoever is none of these is an agent of a group.
+_ROLES = ("user", "system", "assistant", "tool", "function")
 
 
 def sniff(head: Head) -> bool:
@@ -44,17 +46,38 @@ def _messages(
             yield item
             continue
         tables = mapping_at(item, "data") or mapping_at(item, "state") or item
-        for key in ("sessions", "topics"):
-            titles |= {text_at(row, ("id",)): text_at(row, ("title",)) for row in mappings_at(tables, key)}
+        titles |= _titles(tables)
         alone = None
         if tables is item:
             alone = _topic_of(item)
             titles[alone] = text_at(item, ("title",))
         listed = tables.get("messages")
-        if not listed:
+        messages = [*(listed if isinstance(listed, list) else ()), *_chats(tables)]
+        if not (listed or messages):
             yield Skip("empty-conversation")
-        for record in listed if isinstance(listed, list) else []:
+        for record in messages:
             yield _said(record, alone, options) if isinstance(record, dict) else Skip("damaged")
+
+
+def _rows(value: object) -> list[Mapping[str, Any]]:
+    """The rows of a table: a list, or in the first version an object of them by their ids."""
+    listed = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [row for row in listed if isinstance(row, dict)]
+
+
+def _chats(tables: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The messages of sessions that hold them themselves, as in the first version."""
+    for session in _rows(tables.get("sessions")):
+        yield from ({"sessionId": session.get("id"), **chat} for chat in _rows(session.get("chats")))
+
+
+def _titles(tables: Mapping[str, Any]) -> dict[str | None, str | None]:
+    sessions = _rows(tables.get("sessions"))
+    nested = [topic for session in sessions for topic in _rows(session.get("topics"))]
+    return {
+        text_at(row, ("id",)): text_at(row, ("title",)) or text_at(mapping_at(row, "meta"), ("title",))
+        for row in (*sessions, *nested, *_rows(tables.get("topics")))
+    }
 
 
 def _topic_of(export: Mapping[str, Any]) -> str | None:
@@ -65,7 +88,16 @@ def _topic_of(export: Mapping[str, Any]) -> str | None:
 
 
 def _said(record: Mapping[str, Any], alone: str | None, options: ReadOptions) -> Said | Skip:
+    role = record.get("role")
+    if role == "compressedGroup":
+        return Skip("compact-summary")
     kept = {key: record[key] for key in _KEPT_KEYS if key in record}
+    if isinstance(role, str) and role not in _ROLES:
+        kept["role"] = "assistant"
+    if not kept.get("content"):
+        # An answer with the calls of tools in between is a group of blocks.
+        kept["content"] = [block.get("content") for block in mappings_at(record, "children")]
+    kept.setdefault("created_at", record.get("createAt"))
     kept["tool_calls"] = kept.pop("tools", None)
     message = message_of(kept, options)
     if not isinstance(message, Skip):

@@ -48,8 +48,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
                     yield from take(part) if isinstance(part, dict) else [Skip("damaged")]
         elif _is_relation(item):
             yield from graph.take_relation(item)
-        else:
+        elif "observations" in item or text_at(item, _NAME_KEYS):
             yield from graph.take_entity(item)
+        else:
+            # Some servers sign their file with a line of its own.
+            yield Skip("meta" if isinstance(item.get("type"), str) else "damaged")
     yield from graph.relations()
 
 

@@ -264,9 +264,11 @@ def is_whole_json(head: str) -> bool:
     following = next((line for line in rest.split("\n") if line.strip(_BLANK)), "")
     if not following or not first.startswith(("[", "{")):
         return first.startswith("[")
-    is_open = not _ends_in_string(first) and _depth_at_end(first) > 0
+    is_torn = _ends_in_string(first)
+    is_open = not is_torn and _depth_at_end(first) > 0
     if first.startswith("["):
-        return is_open
+        # A damaged byte can be a line end within a string; then what follows begins no record.
+        return is_open or (is_torn and not following.lstrip(_BLANK).startswith(("[", "{")))
     # A damaged line can end like that too; then the next one is a record of its own.
     values, _ = parse_line(following)
     return is_open and not (values and isinstance(values[0], dict))

@@ -148,6 +148,8 @@ def test_array_is_streamed() -> None:
         ('{"a":"cut\n{"a":2}\n', False),
         ('[INFO] log\n{"a":2}\n', False),
         ("[1]\n[2]\n", False),
+        ('[{"a":"to\nrn"},{"a":2}]', True),
+        ('[{"a":"cut\n[{"a":2}]\n', False),
     ],
 )
 def test_whole_json_is_told_from_lines(head: str, is_whole: bool) -> None:
