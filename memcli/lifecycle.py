@@ -28,10 +28,11 @@ def origin_of(record: Record, key: bytes, *, echo: str | None = None) -> Origin:
     The place is format family + conversation + source id. Without a source id it is conversation +
     ordinal + text, and only where the time is unknown too: a time tells better than an ordinal, which
     another export of the same conversation may count otherwise. Who has a name is known by it: whose
-    words are the person's is told by `--me`, and not every time.
+    words are the person's is told by `--me`, and not every time. A note is nobody's; its time and its text
+    stay when its file gets another name.
     """
     place = said = None
-    if record.created_at is not None and record.role is not None:
+    if record.created_at is not None and (record.role is not None or record.kind == "document"):
         author = (None, record.name) if record.name else (record.role, None)
         said = _mark(key, "said", *author, str(record.created_at), record.text)
     if record.source_id is not None:

@@ -315,6 +315,59 @@ def test_a_file_is_known_where_it_moved_to_and_in_an_archive(fresh: Shared, name
     assert fresh.json("import", "all.zip")["totals"]["added"] == 0
 
 
+MOVES: Mapping[str, Callable[[Path], Path]] = {
+    "to another name": lambda file: file.rename(file.with_stem("renamed")),
+    "to another directory": lambda file: file.rename(new_directory(file) / file.name),
+    "to another directory and name": lambda file: file.rename(new_directory(file) / f"new{file.suffix}"),
+    "with its directory": lambda file: file.parent.rename(file.parent.with_name("other")) / file.name,
+    "into an archive": lambda file: packed(file, "all.zip"),
+}
+
+
+def new_directory(file: Path) -> Path:
+    (file.parent / "below").mkdir()
+    return file.parent / "below"
+
+
+def packed(file: Path, name: str) -> Path:
+    """An archive in which the file lies, which is gone where it was."""
+    with zipfile.ZipFile(file.with_name(name), "w") as archive:
+        archive.write(file, f"inside/{file.name}")
+    file.unlink()
+    return file.with_name(name)
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize(("name", "text"), MOVED.values(), ids=MOVED)
+def test_a_file_that_was_forgotten_does_not_come_back_when_it_is_moved(
+    fresh: Shared, name: str, text: str, move: Callable[[Path], Path]
+) -> None:
+    ((added, _),) = taken(fresh, (f"kept/{name}", text))
+    fresh.here("forget", "--match", "Oolong", "--yes")
+    moved = move(fresh.home / "kept" / name)
+    for path in (moved, moved.parent):
+        again = fresh.json("import", path)["totals"]
+        assert (again["added"], again["forgotten"] + again["duplicates"]) == (0, added)
+    assert fresh.here("recall", "Oolong").returncode == 1
+
+
+@pytest.mark.parametrize("names", [("one.zip", "two.zip"), ("one.zip", "inside")])
+def test_a_note_in_an_archive_that_was_forgotten_stays_forgotten(
+    fresh: Shared, names: tuple[str, str]
+) -> None:
+    (fresh.home / "inside").mkdir()
+    (fresh.home / "inside" / "tea.md").write_text("# Tea\n\nOolong at five.\n")
+    packed(fresh.home / "inside" / "tea.md", "one.zip").rename(fresh.home / "one.zip")
+    fresh.here("import", "one.zip")
+    fresh.here("forget", "--match", "Oolong", "--yes")
+    if names[1] == "inside":
+        with zipfile.ZipFile(fresh.home / "one.zip") as archive:
+            archive.extractall(fresh.home)
+    else:
+        (fresh.home / "one.zip").rename(fresh.home / names[1])
+    assert fresh.json("import", names[1])["totals"]["added"] == 0
+
+
 def test_a_note_in_the_place_of_an_older_one_is_not_taken_for_a_third_that_has_its_old_text(
     fresh: Shared,
 ) -> None:
