@@ -31,6 +31,7 @@ from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
 from memcli.stop import Stop
 from memcli.store import copies, events, identity, journal, queue, talks
+from memcli.store.engine import Database
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.side import Side, refuse_newer
@@ -205,6 +206,7 @@ class Memory:
     student: Callable[[], ChatModel | None] | None = None
     _embedder: Picked | None = field(default=None, init=False)
     _side: tuple[int, Side] | None = field(default=None, init=False)
+    _database: Database | None = field(default=None, init=False)
     _later: list[Callable[[], object]] = field(default_factory=list, init=False)
     _command: list[int] | None = field(default=None, init=False)
     _last_entry: int | None = field(default=None, init=False)
@@ -1130,6 +1132,7 @@ class Memory:
 
     def close(self) -> None:
         """Let go of what is open; the next method opens it again."""
+        self._database = None
         if self._side is not None:
             self._side[1].close()
             self._side = None
@@ -1140,9 +1143,15 @@ class Memory:
 
     def read(self) -> LanceStore:
         """The store for reading; one that was never made is an empty one."""
-        store = LanceStore(self.place.lance, self.read_side())
+        store = self._open_store(self.read_side())
         identity.refuse_torn(self.place.directory, store)
         return store
+
+    def _open_store(self, side: Side | None) -> LanceStore:
+        """The store as it is now, over one connection as long as the side store is the same file."""
+        if self._database is None:
+            self._database = Database(self.place.lance)
+        return LanceStore(self.place.lance, side, database=self._database)
 
     @contextmanager
     def write(self) -> Iterator[tuple[LanceStore, Side]]:
@@ -1153,7 +1162,7 @@ class Memory:
         with writing(self.place.directory / ".lock", timeout_s=self.place.lock_timeout_s, notice=self.notice):
             side = Side(self.side_path, writable=True)
             try:
-                store = LanceStore(self.place.lance, side)
+                store = self._open_store(side)
                 identity.refuse_torn(self.place.directory, store)
                 if store.state.erasing or store.state.rebuild:
                     purge.finish(store, side)

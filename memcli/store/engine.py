@@ -43,7 +43,10 @@ _SETTINGS = {
     "LANCE_FTS_NUM_SHARDS": "1",
     "LANCE_FTS_PARTITION_SIZE": "32",
 }
-_ARENA_MAX, _ARENAS = -8, 2  # M_ARENA_MAX of glibc's mallopt(3)
+# Of glibc's mallopt(3): M_ARENA_MAX; M_TRIM_THRESHOLD and M_MMAP_THRESHOLD. Threads of Lance share two heaps:
+# each of its own keeps what it has freed. And these keep a little more between two questions: to get the
+# pages of some megabytes of vectors anew each time takes longer than to compare them.
+_HEAPS = ((-8, 2), (-1, 64 << 20), (-3, 32 << 20))
 
 
 class GoneError(StoreError):
@@ -55,7 +58,7 @@ def native(*, lean: bool = True) -> ModuleType:
     """The compiled module of LanceDB; `lean=False` imports the whole package as its makers mean it."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    _share_heaps()
+    _set_heaps()
     if lean and "lancedb" not in sys.modules:
         module = _behind_stand_in()
         if module is not None:
@@ -67,12 +70,12 @@ def native(*, lean: bool = True) -> ModuleType:
     return import_module("lancedb._lancedb")
 
 
-def _share_heaps() -> None:
-    """Let Lance's threads share two heaps: each of its own keeps what it has freed."""
+def _set_heaps() -> None:
     import ctypes
 
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        libc.mallopt(_ARENA_MAX, _ARENAS)
+        for parameter, value in _HEAPS:
+            libc.mallopt(parameter, value)
 
 
 def _behind_stand_in() -> ModuleType | None:
@@ -264,22 +267,24 @@ def quoted(value: str) -> str:
 
 
 class Database:
-    """A directory (or URI) of Lance tables."""
+    """A directory (or URI) of Lance tables, connected on first use; what is read of indexes is kept."""
 
     def __init__(self, uri: str) -> None:
         # The compiled connect takes a relative path that begins with "db" for the cloud.
         self.uri = uri if "://" in uri else str(Path(uri).absolute())
 
-        async def connect() -> Any:
-            return await native().connect(self.uri, None, None, None, None, 0.0, None, None, None)
+        self._connection: Any = None
 
-        self._inner = run(connect())
+    async def _connected(self) -> Any:
+        if self._connection is None:
+            self._connection = await native().connect(self.uri, None, None, None, None, 0.0, None, None, None)
+        return self._connection
 
     def table_names(self) -> list[str]:
         """Every table in the directory, finished or not."""
 
         async def names() -> list[str]:
-            return list(await self._inner.table_names([], None, None))
+            return list(await (await self._connected()).table_names([], None, None))
 
         return run(names())
 
@@ -287,7 +292,7 @@ class Database:
         """A new empty table; the caller holds the writers' lock (two creators lose rows)."""
 
         async def create() -> Any:
-            return await self._inner.create_empty_table(name, "create", schema)
+            return await (await self._connected()).create_empty_table(name, "create", schema)
 
         return Table(run(create()))
 
@@ -295,7 +300,7 @@ class Database:
         """The table as it is now. Raises GoneError when there is none of that name."""
 
         async def open_() -> Any:
-            return await self._inner.open_table(name)
+            return await (await self._connected()).open_table(name)
 
         return Table(run(open_()))
 
@@ -303,7 +308,7 @@ class Database:
         """Remove a table with all its files; one that is not there is fine."""
 
         async def drop() -> None:
-            await self._inner.drop_table(name, [])
+            await (await self._connected()).drop_table(name, [])
 
         try:
             run(drop())

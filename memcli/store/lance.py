@@ -7,7 +7,7 @@ beside the old ones. The side store says which tables are in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -68,10 +68,11 @@ _STATEMENTS = 1_000
 class LanceStore:
     """The tables of one user. Reading needs no lock; writing methods are called with it held."""
 
-    def __init__(self, uri: str, side: Side | None) -> None:
+    def __init__(self, uri: str, side: Side | None, *, database: Database | None = None) -> None:
         self.uri = uri
+        self.database = database or Database(uri)
+        """The directory of tables; one that is handed in has read some of it already."""
         self._side = side
-        self._database: Database | None = None
         self._state = side.state() if side else State()
         self._open: dict[str, Table] = {}
 
@@ -86,13 +87,6 @@ class LanceStore:
         """See what other processes have changed since: new tables, memories being erased."""
         if self._side is not None:
             self._state = self._side.state()
-
-    @property
-    def database(self) -> Database:
-        """The directory of tables, connected on first use."""
-        if self._database is None:
-            self._database = Database(self.uri)
-        return self._database
 
     @property
     def directory(self) -> Path | None:
@@ -370,7 +364,8 @@ class LanceStore:
             then = _keys_within(table, times, condition, limit=limit) if times else []
             cosines = self._cosines(table, vector(), {*words, *then}, filters, condition, limit)
             keys = list(dict.fromkeys([*words, *cosines, *then]))
-            return _candidates(table, keys, words, cosines, condition, filters), table.count()
+            rows = _passages(table, keys, condition)
+            return _candidates(table, keys, rows, words, cosines, condition, filters), table.count()
 
         return self._reading(read)
 
@@ -400,9 +395,7 @@ class LanceStore:
                 only = keys
             else:
                 limit *= 4
-        near = _nearest(vectors, asked, only=only, limit=limit)
-        missing = sorted(wanted - near.keys())
-        return near | _nearest(vectors, asked, only=missing, limit=len(missing))
+        return _nearest(vectors, asked, only=only, limit=limit, beside=sorted(wanted))
 
     # --- writing (the lock is held) ---------------------------------------------------------------
 
@@ -716,12 +709,36 @@ def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, 
     return keys if len(keys) <= limit else []
 
 
-def _nearest(table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit: int) -> dict[str, float]:
-    if only is not None and not only:
-        return {}
-    condition = None if only is None else one_of("key", only)
-    rows = run(table.nearest(asked, columns=["key"], limit=limit, where=condition))
-    return {row["key"]: 1.0 - row["_distance"] for row in rows}
+def _nearest(
+    table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit: int, beside: Sequence[str]
+) -> dict[str, float]:
+    """The cosines of the nearest passages (of these alone, or of all), and of those `beside` them."""
+
+    async def ask() -> dict[str, float]:
+        import asyncio
+
+        some = [
+            (keys, count) for keys, count in ((only, limit), (beside, len(beside))) if keys is None or keys
+        ]
+        found = await asyncio.gather(
+            *(
+                table.nearest(
+                    asked, columns=["key"], limit=count, where=None if keys is None else one_of("key", keys)
+                )
+                for keys, count in some
+            )
+        )
+        return {row["key"]: 1.0 - row["_distance"] for rows in found for row in rows}
+
+    return run(ask())
+
+
+_CANDIDATE_COLUMNS = ("key", "start", "end", *RECORD_COLUMNS)
+
+
+def _passages(table: Table, keys: Collection[str], condition: str | None) -> dict[str, dict[str, Any]]:
+    """The rows of these passages that match, each with the one that holds its memory whole."""
+    return _fetch(table, sorted({*keys, *map(key_id, keys)}), _CANDIDATE_COLUMNS, condition)
 
 
 def _as_read(row: Mapping[str, Any], filters: Filters) -> Record:
@@ -732,22 +749,21 @@ def _as_read(row: Mapping[str, Any], filters: Filters) -> Record:
 def _candidates(
     table: Table,
     keys: Sequence[str],
+    rows: Mapping[str, Mapping[str, Any]],
     words: Mapping[str, float],
     cosines: Mapping[str, float],
     condition: str | None,
     filters: Filters,
 ) -> list[Candidate]:
-    columns = ("key", "start", "end", *RECORD_COLUMNS)
-    rows = _fetch(table, sorted({*keys, *(key_id(key) for key in keys)}), columns, condition)
     records = {key: _as_read(row, filters) for key, row in rows.items() if row["ordinal"] == 0}
     # What replaced one of them may share no word with the question and belongs above it all the same.
     followers: list[str] = []
     while newer := {each.superseded_by for each in records.values() if each.superseded_by} - records.keys():
-        found = _fetch(table, sorted(newer), columns, condition)
+        found = _fetch(table, sorted(newer), _CANDIDATE_COLUMNS, condition)
         if not found:
             break
         records |= {key: _as_read(row, filters) for key, row in found.items()}
-        rows |= found
+        rows = {**rows, **found}
         followers += found
     return [
         Candidate(
