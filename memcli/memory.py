@@ -25,6 +25,7 @@ from memcli import (
 from memcli.about import Subject, subject_of
 from memcli.config import user_name
 from memcli.errors import MemcliError, ModelError, NothingMatchedError, StoreError, UsageError
+from memcli.models import background
 from memcli.models.pick import Picked, pick_embedder
 from memcli.record_json import to_json
 from memcli.redact import scrub_record
@@ -39,8 +40,10 @@ from memcli.store.where import holds_any, one_of
 from memcli.tasks import Tasks, value_of
 from memcli.times import Span, local_zone, to_iso
 from memcli.types import (
+    NO_BACKGROUND,
     PRIORITY_OF_KIND,
     Arm,
+    Background,
     Block,
     Candidate,
     Change,
@@ -166,13 +169,15 @@ class Draft:
 class Found:
     """What the store found for a question: of `rows` passages these `candidates`, unranked.
 
-    `times` are what the question's words of time mean; `degraded`: why only keywords were asked.
+    `times` are what the question's words of time mean; `degraded`: why only keywords were asked;
+    `background`: how near the question is to what says nothing.
     """
 
     candidates: tuple[Candidate, ...]
     rows: int
     times: tuple[Span, ...]
     degraded: str | None
+    background: Background = NO_BACKGROUND
 
 
 def _stands_in(record: Record, known: Collection[str]) -> bool:
@@ -324,6 +329,7 @@ class Memory:
             tz=local_zone(),
             now=query.now,
             half_life_days=self.place.half_life_days,
+            background=found.background,
         )
         if query.filters.current:
             hits = [hit for hit in hits if hit.record.superseded_by is None]
@@ -349,8 +355,17 @@ class Memory:
                 limit=_CANDIDATES,
                 times=times,
             )
-            degraded = asked.result()[1] if store.state.memories else None
-        return Found(tuple(candidates), rows, times, degraded)
+            vector, why = asked.result()
+        degraded = why if store.state.memories else None
+        return Found(tuple(candidates), rows, times, degraded, self._background(store, vector))
+
+    def _background(self, store: LanceStore, vector: Vector | None) -> Background:
+        """How near a question is to what says nothing; unknown where its embedder's part is not noted yet."""
+        name, side = store.state.embedder, self.read_side()
+        if vector is None or name is None or side is None:
+            return NO_BACKGROUND
+        kept = background.shipped().get(name) or side.background(name)
+        return background.nearness(vector, kept) if kept else NO_BACKGROUND
 
     def _query_vector(self, store: LanceStore, text: str) -> tuple[Vector | None, str | None]:
         """The question's vector, or why there is none."""
@@ -1042,7 +1057,19 @@ class Memory:
         embedder = self.pick(store).embedder if store.state.memories else None
         if embedder is None:
             return 0
+        if embedder.name not in background.shipped():
+            self._do_later(self._note_background)
         return vectors.fill(self, embedder, of=of, until=until, progress=progress)
+
+    def _note_background(self) -> None:
+        """Let the store know, once, what its embedder makes of sentences that say nothing."""
+        store, side = self.read(), self.read_side()
+        embedder = self.pick(store).embedder
+        if embedder is None or side is None or side.background(embedder.name) is not None:
+            return
+        vectors_of_it = background.embedded(embedder)
+        with self.write_side() as writable:
+            writable.note_background(embedder.name, vectors_of_it)
 
     def _embed_now(self, ids: Sequence[str]) -> int:
         """Embed what a command has just stored, if the embedder answers; returns how many memories wait."""

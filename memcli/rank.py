@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from memcli import timewords
 from memcli.keywords import Met, meet
-from memcli.passages import query_terms, terms
+from memcli.passages import is_unspaced, query_terms, terms
 from memcli.times import Span
-from memcli.types import Candidate, Hit, Millis, Record
+from memcli.types import NO_BACKGROUND, Background, Candidate, Hit, Millis, Record
 from memcli.weights import HALF_LIFE_DAYS, TELLING_LETTERS, WEIGHTS, Weights
 from memcli.wording import (
     WANTED,
@@ -41,6 +41,7 @@ def rank(
     tz: tzinfo = UTC,
     now: Millis | None = None,
     half_life_days: Mapping[str, float] = HALF_LIFE_DAYS,
+    background: Background = NO_BACKGROUND,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
     """The memories that answer, best first: at most `k`, one a memory, by its best passage.
@@ -64,9 +65,13 @@ def rank(
         now: the clock, by which memories age; None: none does.
         half_life_days: after how many days a memory of each kind has half its recency left; 0: it does
             not age.
+        background: how near the question is to what says nothing.
         weights: what each step is worth.
     """
-    asked, best = _read(question, candidates, total_rows=total_rows, times=times, tz=tz, weights=weights)
+    near = _closeness(question, candidates, background)
+    asked, best = _read(
+        question, candidates, near, total_rows=total_rows, times=times, tz=tz, weights=weights
+    )
     asked = replace(asked, now=now, half_life_days=half_life_days)
     around = _Around.of(best, weights)
     weighed = [
@@ -113,6 +118,7 @@ class _Scored:
 def _read(
     question: str,
     candidates: Sequence[Candidate],
+    near: Sequence[float],
     *,
     total_rows: int,
     times: Sequence[Span],
@@ -122,7 +128,7 @@ def _read(
     words = query_terms(question) or list(dict.fromkeys(terms(question)))
     mets, worth = meet(words, candidates, total_rows=total_rows, weights=weights)
     best: dict[str, _Scored] = {}
-    for candidate, dense, met in zip(candidates, _closeness(question, candidates), mets, strict=True):
+    for candidate, dense, met in zip(candidates, near, mets, strict=True):
         record, base = candidate.record, weights.base_dense * dense + weights.base_keyword * met.share
         known = best.get(record.id)
         if known is None or base > known.base:
@@ -338,18 +344,22 @@ def _order(hit: Hit) -> tuple[float, float, str]:
     return -hit.score, math.inf if at is None else -at, hit.record.id
 
 
-def _closeness(question: str, candidates: Sequence[Candidate]) -> list[float]:
-    """How far each cosine has come from the lower quartile of the candidates' towards 1; 0 at least.
+def _closeness(question: str, candidates: Sequence[Candidate], background: Background) -> list[float]:
+    """How far each cosine has come from the lower quartile of the usual ones towards 1; 0 at least.
 
     Cosines of different embedders lie in different ranges: only their place among this question's own
-    candidates says something. Echoes of the question are no background to stand out of.
+    says something. Usual are those of the candidates and, that a handful has something to stand out of,
+    of the background in the script of most of them. Echoes of the question are no background.
     """
-    known = sorted(
+    known = [
         candidate.cosine
         for candidate in candidates
         if candidate.cosine is not None and not is_echo(question, candidate.record)
-    )
-    usual = min(known[len(known) // 4], 0.999) if known else 0.999
+    ]
+    if known:
+        unspaced = sum(is_unspaced(candidate.passage) for candidate in candidates)
+        known += background.unspaced if 2 * unspaced > len(candidates) else background.spaced
+    usual = min(sorted(known)[len(known) // 4], 0.999) if known else 0.999
     cosines = (candidate.cosine for candidate in candidates)
     return [0.0 if cosine is None else max(0.0, (cosine - usual) / (1 - usual)) for cosine in cosines]
 

@@ -65,7 +65,9 @@ def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) 
     best = max((share[hit.record.id] for hit in hits[: weights.scored_together]), default=0.0)
     if best < 1:
         return []
-    least = max(weights.following, weights.relative_drop * best)
+    following = _among(len(hits), weights.following_of_two, weights.following, weights)
+    drop = _among(len(hits), weights.drop_of_two, weights.relative_drop, weights)
+    least = max(following, drop * best)
     told = (hit for hit in hits if hit.record.superseded_by is None or is_of_its_time(hit))
     told = (hit for hit in told if "repeat" not in hit.parts)
     return [hit for hit in told if share[hit.record.id] >= least]
@@ -79,7 +81,7 @@ def _relevance(question: str, hits: Sequence[Hit], weights: Weights) -> list[flo
     """
     is_asked_unspaced = is_unspaced(question)
     has_vectors = any(hit.parts["dense"] for hit in hits)
-    standing_out = _threshold_among(len(hits), weights)
+    standing_out = _among(len(hits), weights.relevant_of_two, weights.relevant, weights)
     ease = weights.relevant_personal if _IS_PERSONAL.search(question) else 1.0
 
     def threshold(hit: Hit) -> float:
@@ -101,9 +103,10 @@ def _likelihood(relevance: float, weights: Weights) -> float:
     return 1 / (1 + math.exp(-weights.steepness * (relevance - 1)))
 
 
-def _threshold_among(memories: int, weights: Weights) -> float:
+def _among(memories: int, of_two: float, of_many: float, weights: Weights) -> float:
+    """What holds with so many memories to choose from, between what holds with two and with many."""
     share = min(1.0, max(0, memories - 2) / (weights.few_memories - 2))
-    return weights.relevant_of_two + share * (weights.relevant - weights.relevant_of_two)
+    return of_two + share * (of_many - of_two)
 
 
 def is_of_its_time(hit: Hit) -> bool:

@@ -351,6 +351,17 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Background:
+    """The cosines of a question to sentences that say nothing, in scripts with spaces and without."""
+
+    spaced: tuple[float, ...] = ()
+    unspaced: tuple[float, ...] = ()
+
+
+NO_BACKGROUND = Background()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory that answers, best first: `score` in 0–1, `parts` what it is made of.
 

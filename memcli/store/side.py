@@ -302,6 +302,19 @@ class Side:
                 db.execute("DELETE FROM meta WHERE key = 'rebuild'")
             _bump(db, "generation")
 
+    def background(self, embedder: str) -> str | None:
+        """What an embedder makes of sentences that say nothing, as it was noted; None if it was not."""
+        with self._translated():
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'background'").fetchone()
+        told: Mapping[str, str] = json.loads(row[0]) if row else {}
+        return told.get(embedder)
+
+    def note_background(self, embedder: str, vectors: str) -> None:
+        """Note it, in place of what the embedder before made of them."""
+        with self.change() as db:
+            told = json.dumps({embedder: vectors})
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('background', ?)", (told,))
+
     def note_change(self) -> None:
         """Texts have changed: who has read them before begins anew."""
         with self.change() as db:

@@ -79,6 +79,7 @@ def by_weights(weights: Weights) -> Ranking:
             times=found.times,
             tz=local_zone(),
             now=query.now,
+            background=found.background,
             weights=weights,
         )
         return scored(query.text, hits, weights=weights)
