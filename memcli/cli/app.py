@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -171,27 +171,37 @@ def _with_common(function: Callable[..., None]) -> Callable[..., None]:
     """A command with the common options added to its own and a Run handed to it first."""
     from memcli.cli.run import Run, common
 
-    shared = inspect.signature(common, eval_str=True).parameters
-    own = inspect.signature(function, eval_str=True).parameters
+    shared = _options(common)
+    own = _options(function)
+    # An argument whose type is a dataclass stands for the options that are its fields.
+    types: dict[str, Any] = {name: option.annotation for name, option in own.items() if name != "run"}
+    groups: dict[str, Any] = {name: type_ for name, type_ in types.items() if is_dataclass(type_)}
+    options = {name: _options(groups[name]) if name in groups else {name: own[name]} for name in types}
 
     def command(**given: Any) -> None:
         _refuse_bytes(given)
         run = Run.of({name: given.pop(name) for name in shared})
+        for name, group in groups.items():
+            given[name] = group(**{option: given.pop(option) for option in options[name]})
         try:
             function(run, **given)
         finally:
             run.settle()
 
     parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in (*own.items(), *shared.items())
-        if name != "run"
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for some in (*options.values(), shared)
+        for option in some.values()
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__
     return command
+
+
+def _options(signature: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(signature, eval_str=True).parameters
 
 
 def _refuse_bytes(given: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from memcli.cli.forget import carry_out
 from memcli.cli.models import pick_model, pick_student
-from memcli.cli.run import Run, filters_of, read_stdin
+from memcli.cli.run import Narrowing, Run, read_stdin
 from memcli.errors import ModelError, StoppedError, UsageError
 from memcli.history import parse_history
 from memcli.types import Selection
@@ -101,7 +101,7 @@ def _manner(run: Run, *, system: str | None, budget: int | None) -> Manner:
         history=parse_history(run.settings.chat_history),
         budget_tokens=run.settings.budget if budget is None else budget,
         k=run.settings.k,
-        filters=filters_of(run),
+        filters=Narrowing().filters(run),
         system=_read_system(system) if system else None,
         share_without=run.settings.chat_ab,
         recall_limit_s=COLD_RECALL_S,

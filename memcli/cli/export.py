@@ -14,16 +14,15 @@ import typer
 
 from memcli.atomic import write_atomically, writing_to
 from memcli.cli.output import Output
-from memcli.cli.read import Agent, AsOf, Current, Kinds, Ndjson, Role, Since, Topics, Until
-from memcli.cli.run import Run, filters_of
+from memcli.cli.read import Ndjson
+from memcli.cli.run import Narrowing, Run, one_of
 from memcli.cli.upkeep import setting_json
-from memcli.cli.write import one_of
 from memcli.config import SETTINGS
 from memcli.errors import UsageError
 from memcli.export import FORMATS, Format, Sink
 from memcli.text import neutral
 from memcli.times import local_zone, to_day
-from memcli.types import KINDS, Filters, Record
+from memcli.types import Filters, Record
 
 _PACKAGE = "zip"
 _NAMES = (*(form.name for form in FORMATS), _PACKAGE)
@@ -39,14 +38,8 @@ def export(
         str | None,
         typer.Option("--format", metavar="F", help=f"{', '.join(_NAMES)}; by the name of FILE, else jsonl."),
     ] = None,
-    kind: Kinds = None,
-    topic: Topics = None,
-    role: Role = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    agent: Agent = None,
-    current: Current = False,
+    *,
+    narrowing: Narrowing,
     ndjson: Ndjson = False,
 ) -> None:
     """Write memories out, those replaced and hidden too, in an order that never changes.
@@ -67,18 +60,7 @@ def export(
     chosen = _format(run, place, form)
     if chosen.is_binary and place is None and run.out.is_tty:
         raise UsageError(f"a terminal cannot show {chosen.name}", "name a file with -o, or pipe it")
-    filters = filters_of(
-        run,
-        kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],
-        topic=topic,
-        role=role,
-        since=since,
-        until=until,
-        as_of=as_of,
-        agent=agent,
-        current=current,
-        project_only=True,
-    )
+    filters = narrowing.filters(run, project_only=True)
     if chosen.name == _PACKAGE and filters != Filters(project_only=True):
         raise UsageError("a zip holds everything about a user", "leave the filters out, or choose jsonl")
     records = run.memory.export(filters)

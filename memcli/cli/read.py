@@ -6,32 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from memcli.cli.run import Run, filters_of, text_or_stdin
-from memcli.cli.write import one_of
+from memcli.cli.run import Narrowing, Run, one_of, text_or_stdin
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.record_json import to_json
 from memcli.times import from_iso, to_day
-from memcli.types import KINDS, Block, Filters, Hit, Query
+from memcli.types import Block, Filters, Hit, Query
 
 _DAY_MS = 86_400_000
 # Fewer are soon told again.
 _WORTH_A_BACKUP = 100
 _BACKUP_DAYS = 30
 
-Kinds = Annotated[
-    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only of this kind; may be repeated.")
-]
-Topics = Annotated[
-    list[str] | None, typer.Option("--topic", metavar="T", help="Only with this label; may be repeated.")
-]
-Role = Annotated[str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said.")]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Not older than this.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Not newer than this.")]
-AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="DATE", help="As the store would have answered then.")
-]
-Agent = Annotated[str | None, typer.Option("--agent", metavar="A", help="Only what this agent may see.")]
-Current = Annotated[bool, typer.Option("--current", help="Without what something newer has replaced.")]
 Ndjson = Annotated[bool, typer.Option("--ndjson", help="One JSON object a line, as they come.")]
 
 
@@ -42,14 +27,8 @@ def recall(
         typer.Argument(metavar="QUERY", help="The question; - or nothing reads standard input."),
     ] = None,
     k: Annotated[int | None, typer.Option("-k", metavar="N", help="How many at most.")] = None,
-    kind: Kinds = None,
-    topic: Topics = None,
-    role: Role = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    agent: Agent = None,
-    current: Current = False,
+    *,
+    narrowing: Narrowing,
     min_score: Annotated[
         float, typer.Option("--min-score", metavar="0–1", help="Only what scores as much.")
     ] = 0.0,
@@ -73,17 +52,7 @@ def recall(
         text_or_stdin(query, what="the question"),
         now=run.now(),
         k=run.settings.k if k is None else _at_least("-k", k, 1),
-        filters=filters_of(
-            run,
-            kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],
-            topic=topic,
-            role=role,
-            since=since,
-            until=until,
-            as_of=as_of,
-            agent=agent,
-            current=current,
-        ),
+        filters=narrowing.filters(run),
         min_score=min_score,
     )
     if one_of("--format", form, ("prompt",)):
@@ -143,14 +112,8 @@ def list_(
     sort: Annotated[
         str, typer.Option("--sort", metavar="BY", help="time (newest first), updated or priority.")
     ] = "time",
-    kind: Kinds = None,
-    topic: Topics = None,
-    role: Role = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    agent: Agent = None,
-    current: Current = False,
+    *,
+    narrowing: Narrowing,
     ndjson: Ndjson = False,
 ) -> None:
     """List memories, newest first.
@@ -160,17 +123,7 @@ def list_(
       memcli list --kind preference --sort priority --json
     """
     run.out.stream_json(ndjson)
-    filters = filters_of(
-        run,
-        kind=[one_of("--kind", word, KINDS) or "" for word in kind or ()],
-        topic=topic,
-        role=role,
-        since=since,
-        until=until,
-        as_of=as_of,
-        agent=agent,
-        current=current,
-    )
+    filters = narrowing.filters(run)
     order = one_of("--sort", sort, ("time", "updated", "priority")) or "time"
     records, total = run.memory.list(filters, n=_at_least("-n", n, 0), sort=order)
     if run.out.as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ from memcli.cli.output import Output, elapsed_ms
 from memcli.config import Settings, load_settings
 from memcli.errors import UsageError
 from memcli.times import Span, local_zone, parse_typed_time
-from memcli.types import Filters, Millis
+from memcli.types import KINDS, Filters, Millis
 
 if TYPE_CHECKING:
     from memcli.memory import Memory
@@ -134,33 +135,56 @@ def or_subcommand(ctx: typer.Context) -> bool:
     return True
 
 
-def filters_of(
-    run: Run,
-    *,
-    kind: list[str] | None = None,
-    topic: list[str] | None = None,
-    role: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    as_of: str | None = None,
-    agent: str | None = None,
-    current: bool = False,
-    project_only: bool = False,
-) -> Filters:
-    """The filters that the options of a reading command ask for."""
-    first, last, asked_of = run.span(since), run.span(until), run.span(as_of)
-    return Filters(
-        kinds=tuple(filter(None, kind or ())),
-        topics=tuple(filter(None, topic or ())),
-        project=run.settings.project_flag if project_only else run.settings.project,
-        project_only=project_only,
-        role=role or None,
-        since=first.start if first else None,
-        until=last.end if last else None,
-        as_of=asked_of.end if asked_of else None,
-        agent=agent or None,
-        current=current,
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The options that narrow what a command reads; a command that takes one has them all."""
+
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only of this kind; may be repeated.")
+    ] = None
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="T", help="Only with this label; may be repeated.")
+    ] = None
+    role: Annotated[str | None, typer.Option("--role", metavar="ROLE", help="Only what this role said.")] = (
+        None
     )
+    since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Not older than this.")] = None
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Not newer than this.")] = None
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="DATE", help="As the store would have answered then.")
+    ] = None
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="Only what this agent may see.")
+    ] = None
+    current: Annotated[bool, typer.Option("--current", help="Without what something newer has replaced.")] = (
+        False
+    )
+
+    def filters(self, run: Run, *, project_only: bool = False) -> Filters:
+        """What they ask for; `project_only` leaves out what carries no label. Raises UsageError."""
+        first, last, asked_of = run.span(self.since), run.span(self.until), run.span(self.as_of)
+        return Filters(
+            kinds=tuple(filter(None, (one_of("--kind", word, KINDS) for word in self.kind or ()))),
+            topics=tuple(filter(None, self.topic or ())),
+            project=run.settings.project_flag if project_only else run.settings.project,
+            project_only=project_only,
+            role=self.role or None,
+            since=first.start if first else None,
+            until=last.end if last else None,
+            as_of=asked_of.end if asked_of else None,
+            agent=self.agent or None,
+            current=self.current,
+        )
+
+
+def one_of(option: str, value: str | None, allowed: Sequence[str]) -> str | None:
+    """The value of an option that is one of a few words; None when it was not given. Raises UsageError."""
+    if not value:
+        return None
+    for word in allowed:
+        if value.casefold() == word.casefold():
+            return word
+    raise UsageError(f"{option} cannot be {value!r}", f"it is one of {', '.join(allowed)}")
 
 
 def text_or_stdin(words: list[str] | None, *, what: str) -> str:

@@ -3,40 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from memcli.cli.run import Run, text_or_stdin
+from memcli.cli.run import Run, one_of, text_or_stdin
 from memcli.memory import Draft
 from memcli.record_json import to_json
 from memcli.times import local_zone, parse_expiry
 from memcli.types import KINDS, PRIORITIES, Change, Remembered
 
-Kind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help=f"One of {', '.join(KINDS)}.")]
-Priority = Annotated[
-    str | None, typer.Option("--priority", metavar="P", help=f"One of {', '.join(PRIORITIES)}.")
-]
-Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="A label; may be repeated.")]
-Private = Annotated[
-    bool | None, typer.Option("--private/--no-private", help="Never sent to a model that is not local.")
-]
-Audience = Annotated[
-    list[str] | None,
-    typer.Option("--audience", metavar="A", help="An agent who may see it; may be repeated."),
-]
-Source = Annotated[str | None, typer.Option("--source", metavar="S", help="Where it comes from.")]
-SourceId = Annotated[str | None, typer.Option("--source-id", metavar="ID", help="The id it has there.")]
-At = Annotated[
-    str | None, typer.Option("--at", metavar="TIME", help="When it was said: ISO, a date, “3 days ago”.")
-]
-Expires = Annotated[
-    str | None, typer.Option("--expires", metavar="TIME", help="When it stops to hold: 30d, or a date.")
-]
 Sensitive = Annotated[bool, typer.Option("--allow-sensitive", help="Keep secrets as they are.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The options that say what a memory is besides its text; a command that takes one has them all."""
+
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help=f"One of {', '.join(KINDS)}.")
+    ] = None
+    priority: Annotated[
+        str | None, typer.Option("--priority", metavar="P", help=f"One of {', '.join(PRIORITIES)}.")
+    ] = None
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="T", help="A label; may be repeated.")
+    ] = None
+    private: Annotated[
+        bool | None, typer.Option("--private/--no-private", help="Never sent to a model that is not local.")
+    ] = None
+    audience: Annotated[
+        list[str] | None,
+        typer.Option("--audience", metavar="A", help="An agent who may see it; may be repeated."),
+    ] = None
+    source: Annotated[str | None, typer.Option("--source", metavar="S", help="Where it comes from.")] = None
+    source_id: Annotated[
+        str | None, typer.Option("--source-id", metavar="ID", help="The id it has there.")
+    ] = None
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="When it was said: ISO, a date, “3 days ago”.")
+    ] = None
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="TIME", help="When it stops to hold: 30d, or a date.")
+    ] = None
+
+    def draft(self, run: Run, *, text: str | None, project: str | None) -> Draft:
+        """What is asked to be stored or changed. Raises UsageError."""
+        said = run.span(self.at)
+        return Draft(
+            text=text,
+            kind=one_of("--kind", self.kind, KINDS),
+            priority=one_of("--priority", self.priority, PRIORITIES),
+            topics=tuple(filter(None, self.topic or ())) or None,
+            project=project,
+            private=self.private,
+            audience=tuple(filter(None, self.audience or ())) or None,
+            source=self.source or None,
+            source_id=self.source_id or None,
+            at=said.start if said else None,
+            expires=parse_expiry(self.expires, now=run.now(), tz=local_zone()) if self.expires else None,
+        )
 
 
 def remember(
@@ -45,15 +74,8 @@ def remember(
         list[str] | None,
         typer.Argument(metavar="TEXT", help="What to remember; - or nothing reads standard input."),
     ] = None,
-    kind: Kind = None,
-    priority: Priority = None,
-    topic: Topics = None,
-    private: Private = None,
-    audience: Audience = None,
-    source: Source = None,
-    source_id: SourceId = None,
-    at: At = None,
-    expires: Expires = None,
+    *,
+    fields: Fields,
     extract: Annotated[
         bool,
         typer.Option("--extract", help="Keep it word for word, as an episode, and learn its facts."),
@@ -71,20 +93,9 @@ def remember(
     """
     from memcli.errors import UsageError
 
-    draft = _draft(
-        run,
-        text=text_or_stdin(text, what="the text"),
-        kind=kind or ("episode" if extract else None),
-        priority=priority,
-        topic=topic,
-        private=private,
-        audience=audience,
-        source=source,
-        source_id=source_id,
-        at=at,
-        expires=expires,
-        project=run.settings.project,
-    )
+    if extract and not fields.kind:
+        fields = replace(fields, kind="episode")
+    draft = fields.draft(run, text=text_or_stdin(text, what="the text"), project=run.settings.project)
     if not (draft.text or "").strip():
         raise UsageError("there is nothing to remember", "give the text as an argument, or pipe it in")
     if draft.expires is not None and draft.expires <= run.now():
@@ -145,15 +156,8 @@ def edit(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="The new text; - reads standard input.")
     ] = None,
-    kind: Kind = None,
-    priority: Priority = None,
-    topic: Topics = None,
-    private: Private = None,
-    audience: Audience = None,
-    source: Source = None,
-    source_id: SourceId = None,
-    at: At = None,
-    expires: Expires = None,
+    *,
+    fields: Fields,
     allow_sensitive: Sensitive = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -165,20 +169,8 @@ def edit(
     """
     from memcli.errors import UsageError
 
-    draft = _draft(
-        run,
-        text=text_or_stdin(text, what="the text") if text else None,
-        kind=kind,
-        priority=priority,
-        topic=topic,
-        private=private,
-        audience=audience,
-        source=source,
-        source_id=source_id,
-        at=at,
-        expires=expires,
-        project=run.settings.project_flag,
-    )
+    new = text_or_stdin(text, what="the text") if text else None
+    draft = fields.draft(run, text=new, project=run.settings.project_flag)
     if not draft.fields():
         raise UsageError("nothing to change was given", "give a new text, or a field such as --topic")
     done = run.memory.edit(id_, draft, allow_sensitive=allow_sensitive, dry_run=dry_run)
@@ -215,46 +207,3 @@ def redaction_note(redacted: Mapping[str, int]) -> str:
     """A sentence on what was taken out."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(redacted.items()))
     return f"taken out before storing: {kinds} (--allow-sensitive keeps them)"
-
-
-def _draft(
-    run: Run,
-    *,
-    text: str | None,
-    kind: str | None,
-    priority: str | None,
-    topic: list[str] | None,
-    private: bool | None,
-    audience: list[str] | None,
-    source: str | None,
-    source_id: str | None,
-    at: str | None,
-    expires: str | None,
-    project: str | None,
-) -> Draft:
-    said = run.span(at)
-    return Draft(
-        text=text,
-        kind=one_of("--kind", kind, KINDS),
-        priority=one_of("--priority", priority, PRIORITIES),
-        topics=tuple(filter(None, topic or ())) or None,
-        project=project,
-        private=private,
-        audience=tuple(filter(None, audience or ())) or None,
-        source=source or None,
-        source_id=source_id or None,
-        at=said.start if said else None,
-        expires=parse_expiry(expires, now=run.now(), tz=local_zone()) if expires else None,
-    )
-
-
-def one_of(option: str, value: str | None, allowed: Sequence[str]) -> str | None:
-    """The value of an option that is one of a few words; None when it was not given. Raises UsageError."""
-    from memcli.errors import UsageError
-
-    if not value:
-        return None
-    for word in allowed:
-        if value.casefold() == word.casefold():
-            return word
-    raise UsageError(f"{option} cannot be {value!r}", f"it is one of {', '.join(allowed)}")
