@@ -5,7 +5,10 @@ person said in order (`{"assistant": …}` between), and for each fact that shou
 that its text has. Whatever else is learned is wrong. The dialogues of `first` were written before the
 rules; on those of `second`, written without looking at them, the rules first had a precision of 0.83 and
 a recall of 0.71, and, after they were mended, 0.97 and 0.80 on the unseen ones of `third`. `fourth` has
-the kinds of mistakes that they made in real conversations.
+the kinds of mistakes that they made in real conversations. On `fifth` and `sixth`, 60 more that were
+written without looking at them, they first had 0.92 and 0.55; after they were mended, 0.94 and 0.66 on the
+unseen ones of `seventh` and `eighth` (true facts that a dialogue's list had left out counted as right, and
+were added to it).
 """
 
 from __future__ import annotations

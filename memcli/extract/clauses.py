@@ -49,7 +49,7 @@ _FOREIGN = regex(
 
 _QUOTED = regex(
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』"
-    r"|(?<![\w'])'[^'\n]{3,200}'(?!\w)"
+    r"|(?<![\w'])'(?:[^'\n]|(?<=\w)'(?=\w)){3,400}'(?!\w)"
 )
 _SPEAKS_OF_ONESELF = regex(r"\b(?:I|me|my|we|our)\b|[我咱]|(?:\S+\s+){3}\S", re.IGNORECASE)
 _LETTER = regex(
@@ -81,7 +81,7 @@ _ABBREVIATED = "".join(
 )
 _SENTENCE_END = regex(rf"(?:{_ABBREVIATED}\.|…)+(?=[\s\"')\]]|$)|[!?。！？；;~～\n]+|\.\.\.+")
 _CLAUSE_END = regex(
-    r",(?=\s|[\u3400-\u9fff])|[，：]|:(?=\s|[\u3400-\u9fff])|\s[-–—]+\s|—+|[()（）]"
+    r",(?=\s|[\u3400-\u9fff])|(?<!决定了)(?<!想好了)[，：](?!一[只条个头](?:就?叫|是))|:(?=\s|[\u3400-\u9fff])|\s[-–—]+\s|—+|[()（）]"
     r"|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
     rf"|\s+(?={english.NEW_CLAUSE})|{chinese.NEW_CLAUSE}",
     re.IGNORECASE,

@@ -47,7 +47,8 @@ _RELATIVE = (
 )
 _PET = (
     r"(?:dogs?|cats?|pupp(?:y|ies)|kittens?|horses?|rabbits?|parrots?|hamsters?|tortoises?"
-    r"|fish|chickens?|snakes?|budgies?|ferrets?|guinea pigs?)"
+    r"|fish|chickens?|snakes?|budgies?|ferrets?|guinea pigs?|hens?|ducks?|geese|goats?|sheep|pigs?"
+    r"|ponies|pony|donkeys?|cows?|llamas?|alpacas?|pigeons?|geckos?|lizards?|hives?|bee ?hives?)"
 )
 _CHILD = (
     r"(?:kids?|child(?:ren)?|sons?|daughters?|boys?|girls?|twins|siblings?|brothers?"
@@ -133,7 +134,7 @@ _THING = (
 )
 _DISLIKED = _THING.replace("|any(?:thing)?", "")
 _ROUTINE = (
-    r"(?:get up|wake up|go to bed|go to|run|swim|cycle|walk|work|eat|drink|read|cook|bake"
+    r"(?:get up|wake up|go to bed|go to|run|swim|cycle|ride|walk|work|eat|drink|read|cook|bake"
     r"|play|train|meditate|write|listen|watch|take|have|start|code|use|skip|sleep|pay|buy"
     r"|shop|commute"
     r"|drive|bike|jog|do yoga|do (?:my|the)|practi[sc]e|study|fast|pray|visit|call|volunteer"
@@ -216,7 +217,8 @@ def _rules() -> tuple[Rule, ...]:
             ),
             (
                 rf"(?:I|we)(?:'ve)? {_ADVERBS}(?:run|own|teach|coach|founded)\s+(?:an?|my|the|our"
-                rf"|\w+ (?:at|to|in)|(?:maths?|english|physics|chemistry|biology|history|music|art|german"
+                rf"|\w+ (?:at|to|in)|(?:year|grade|class) \w+|\w+ graders?|(?:maths?|english|physics"
+                rf"|chemistry|biology|history|music|art|german"
                 rf"|french|spanish|yoga|piano|guitar|violin|kids|children)\b)(?!\s+(?:test|tests|script"
                 rf"|command|query|program|code|build|fever|risk|error|loop|bath|errand|mac))"
             ),
@@ -224,6 +226,20 @@ def _rules() -> tuple[Rule, ...]:
                 r"I(?:'ve)? (?:just |recently |finally )*(?:started|got|began|landed|accepted"
                 r"|have)\s+(?:working|a new job|a job|my new job|an? (?:internship|apprenticeship"
                 r"|position|offer))\s*(?:at|as|for|with|in|from)\b"
+            ),
+        ),
+        *rules(
+            "",
+            "fact",
+            "work",
+            rf"{_WE_ARE} (?:a|an) (?:\w+ )?(?:team|company|family|startup|household|group|band|crew) of\s+\S",
+            (
+                rf"(?:{_HAVE} {_ADVERBS}been|I've been)\s+(?:playing|working|living|coding|programming"
+                rf"|teaching"
+                r"|studying|learning|running|writing|driving|riding|sailing|climbing|cooking|using|married"
+                r"|single|vegan|vegetarian|sober)\s+(?!for\b|since\b|on (?:this|that|it)\b)(?:\w+ ){1,6}?"
+                rf"(?:for (?:over |about |almost |nearly |more than )?(?:{_COUNT}|many|a few|\w+teen|twenty"
+                r"|thirty|forty) (?:years|months|decades)|since (?:(?:19|20)\d\d|I was))"
             ),
         ),
         *rules(
@@ -242,6 +258,10 @@ def _rules() -> tuple[Rule, ...]:
             "home",
             "identity",
             "home",
+            (
+                rf"{_I}rent (?:an? |the |my |our )?(?:\w+ )?(?:room|flat|apartment|house|studio|place"
+                rf"|cottage|bedsit)\b"
+            ),
             (
                 rf"(?:{_I}(?:live|reside)|(?:{_BE}|{_WE_ARE} {_ADVERBS})(?:living|based"
                 rf"|located))\s+(?!with\b.*\bguilt|for\b|by\b (?:the rule|that)|off\b|to\b|through\b"
@@ -314,6 +334,15 @@ def _rules() -> tuple[Rule, ...]:
             "fact",
             "health",
             (
+                rf"{_HAVE} had\s+{_COUNT}\s+(?:[\w-]+ ){{0,2}}?(?:surger(?:y|ies)|operations?|strokes?"
+                r"|heart attacks?|bypass|transplants?|concussions?|miscarriages?|c-sections?|hernias?)\b"
+            ),
+            (
+                r"my (?:left |right |lower |upper )?(?:knees?|back|hips?|shoulders?|heart|hearing|eyesight"
+                r"|sight|eyes|ankles?|wrists?|neck|joints|lungs) (?:is|are) (?:bad|weak|poor|damaged|ruined"
+                r"|artificial|not good|not great)\b"
+            ),
+            (
                 rf"(?:{_I}|{_BE})(?:take|taking|on)\s+(?:\d+ ?m?g (?:of )?\w+|blood thinners|insulin"
                 rf"|metformin|statins|beta[- ]blockers|antidepressants|birth control|warfarin|the pill)\b"
             ),
@@ -351,14 +380,20 @@ def _rules() -> tuple[Rule, ...]:
                 rf"|the )?(?:older|younger|eldest|youngest|middle|oldest) (?:of|child|sister|brother))\b"
             ),
             (
+                rf"(?:my|our) {_PET},? {_NAME},? (?:is|was born|loves|likes|hates)\s+(?!(?:so|being|getting"
+                rf"|sick"
+                r"|acting|a bit|very|really)\b)\S"
+            ),
+            (
                 rf"(?:my|our)\s+(?:[a-z]+(?:est|er)? |\d+[- ]year[- ]old |twin |late "
                 rf"|ex[- ])*{_RELATIVE}(?:'s name|s' names)\s+(?:is|are)\s+\w+|(?:my"
                 rf"|our)\s+(?:\w+ )?{_RELATIVE}(?:'s| is| are) (?:called|named)\s+\w+"
             ),
             (
-                rf"(?:my|our)\s+(?:[a-z]+(?:est|er) |little |big |\d+[- ]year[- ]old "
+                rf"(?:my|our)\s+(?:[a-z]+(?:est|er) |little |big |\d+[- ]year[- ]old |{_COUNT} "
                 rf"|twin )*{_RELATIVE}(?:,? {_NAME},?)?(?:'s|'re| is| are| just turned"
-                rf"| turned)\s+(?:almost |only |nearly |now |also |just |already )*(?:\d+|(?:an? "
+                rf"| turned| turns| will be| is turning| is going to be)\s+(?:almost |only |nearly |now "
+                rf"|also |just |already )*(?:\d+|(?:an? "
                 rf"|the )(?:\w+ ){{0,3}}?{_JOB}|(?:severely )?allergic to|{_CONDITION}"
                 rf"|in (?:\w+ )?(?:grade|year|school|kindergarten|college|university)|from"
                 rf"|(?-i:[A-Z]\w+)$|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)"
@@ -398,7 +433,7 @@ def _rules() -> tuple[Rule, ...]:
                 rf"|{_WE_ARE})\s+{_ADVERBS}(?:go(?:ing)? with|stick(?:ing)? (?:with|to)|switch(?:ing)? to"
                 rf"|migrat(?:e|ing) to|us(?:e|ing)|adopt(?:ing)?|drop(?:ping)?|mov(?:e|ing) (?:to"
                 rf"|away from))\s+(?!{_THING}.*\b(?:as an example|for this example|to test|today"
-                rf"|right now)\b){_THING}(?=.{{2,80}}$)"
+                rf"|right now|here)\b)(?!port|localhost|version|line|column|row|v?\d){_THING}(?=.{{2,80}}$)"
             ),
             confidence=0.8,
         ),
@@ -426,6 +461,13 @@ def _rules() -> tuple[Rule, ...]:
                 r"|explain|speak|talk|format|include|add|show|put|start|end|address)\b(?!.*\b(?:this"
                 r"|that|above|here)\b).{3,}"
             ),
+            (
+                r"(?:please )?(?:(?:don't|do not|never|stop|avoid|no need to) (?:use|using|add|adding)|skip"
+                r"|no more"
+                r"|avoid)\s+(?:any |the |all |those )*(?:emojis?|jargon|small talk|disclaimers?|flattery"
+                r"|apologies"
+                r"|exclamation marks?|buzzwords|em dashes|bullet points)\b.*"
+            ),
         ),
         *rules(
             "",
@@ -442,7 +484,7 @@ def _rules() -> tuple[Rule, ...]:
             ),
             (
                 rf"(?:{_HAVE}|{_I}have|I've got|{_I}(?:fly|leave|move|start|travel|return|graduate"
-                rf"|retire)|I'll be|we'll be)\s+(?!(?:been|tried|had|a (?:question|problem|bug"
+                rf"|retire|get paid)|I'll be|we'll be)\s+(?!(?:been|tried|had|a (?:question|problem|bug"
                 rf"|feeling))\b)(?=.*{_DATE}).{{3,}}"
             ),
         ),
@@ -453,13 +495,20 @@ def _rules() -> tuple[Rule, ...]:
             (
                 rf"(?:my|our|the)\s+(?:[\w'-]+ ){{0,3}}?{_QUANTITY}(?: (?:for|of|to|with"
                 rf"|at) [\w' -]{{2,40}}?)?(?:'s| is| are| will be| was moved to| has moved to"
-                rf"| has been moved to| has changed to| starts| ends| begins| runs out"
+                rf"| has been moved to| has changed to| starts| ends| begins| runs out| runs until"
+                rf"| lasts until"
                 rf"| expires)(?: now)?(?: about| around| approximately| roughly| on| in| at"
                 rf"| due)*\s+(?!(?:at )?\d+ ?%)(?=.*(?:{_NUMBER}|{_DATE}))"
             ),
             (
                 rf"(?:my|our)\s+[\w' -]{{2,30}}? (?:is due|is on|is at|is scheduled for|takes place"
                 rf"|starts|ends|expires|is in)\s+(?=.*{_DATE})"
+            ),
+            (
+                r"(?:my|our)\s+[\w' -]{2,30}? (?:is|are|meets?|happens?|changes?|starts?|runs?|takes place"
+                r"|closes?|opens?|switches|rotates?)\s+(?:\w+ )?(?:every|each|on)\s+(?:other |second "
+                r"|first )?"
+                r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekday|month|week)s?\b"
             ),
         ),
         *rules(
@@ -471,13 +520,37 @@ def _rules() -> tuple[Rule, ...]:
                 rf"| still)*\s+(?!(?:not|so|very|really|too|broken|slow|down|dead|wrong|crashing|being"
                 rf"|getting|making|old|full|gone|lost|stuck|frozen|dying|acting|doing|what|how|that|like"
                 rf"|here|at \d+|fine|ok|okay|running slow|giving|good|bad|great|awesome|amazing|nice"
-                rf"|the (?:best|worst)|going|doing)\b)\S"
+                rf"|the (?:best|worst)|going|doing|trash|garbage|junk|an? (?:piece|pain|mess|joke|disaster"
+                rf"|nightmare"
+                rf"|wreck|bit|total|complete|real|huge)|such|kind of|toast|useless|stupid)\b)\S"
+            ),
+        ),
+        *rules(
+            "",
+            "fact",
+            "about",
+            (
+                r"(?:my|our) (?:[\w-]+ )?(?!(?:name|code|question|problem|issue|error|file|function|class"
+                r"|script"
+                r"|project|task|homework|answer|example|input|output|data|model|string|page|test|guess|point"
+                r"|plan)\b)[\w-]+ (?:is|are) an? (?-i:[A-Z])[\w-]*(?!.*\b(?:like|as)\b)"
+            ),
+            (
+                r"(?:my|our) (?:\w+ )?(?:back-?end|front-?end|api|app|code ?base|site|website|blog|server"
+                r"|pipeline|infra(?:structure)?|services?|database|scripts|docs|product) (?:is|are|runs?)"
+                r"(?: all| mostly| mainly| entirely)? (?:written in|built (?:in|with|on)|based on|in|on"
+                r"|hosted (?:on|at)|deployed (?:on|to))\s+(?!fire\b|hold\b|track\b|trouble\b|charge\b)\S"
             ),
         ),
         *rules(
             "measure",
             "fact",
             "about",
+            (
+                r"(?:I|we) charge (?:about |around )?[$€£]?\d+\S* (?:\w+ )?(?:an?|per) (?:hour|day|month"
+                r"|word|page"
+                r"|session|lesson|visit|piece)\b"
+            ),
             (
                 rf"(?:{_I}(?:weigh|wear|earn|make|measure|pay)|{_AM})\s+(?:about |around |roughly |size "
                 rf"|a size |an? |only )*(?:\d[\d.,]*|size \w+)\s*(?:kg|kilos?|pounds|lbs?|cm|m\b|metres?"
@@ -503,7 +576,8 @@ def _rules() -> tuple[Rule, ...]:
                 rf"|fancy|live for|swear by|avoid)\s+{_THING}"
             ),
             (
-                rf"{_I}(?:don't|do not|dont|never)\s+{_ADVERBS}(?:like|love|enjoy|care for|eat|drink"
+                rf"{_I}(?:don't|do not|dont|never)\s+{_ADVERBS}(?:like|love|enjoy|believe in|care for|eat"
+                rf"|drink"
                 rf"|smoke|use|watch|trust|wear|drive|own|play|listen to|celebrate|read|touch|buy"
                 rf"|cook with|work (?:on|at|after))\s+{_DISLIKED}"
             ),
@@ -540,8 +614,10 @@ def _rules() -> tuple[Rule, ...]:
             rf"I've\s+{_ADVERBS}(?:quit|given up|stopped)\s+\w+(?:ing)?\b",
             (
                 rf"(?:{_I}|(?:every|each|most"
-                rf"|on) [\w ]{{2,20}}?,? ?I {_ADVERBS})(?<!\w){_ROUTINE}\b(?=.*(?:\b(?:every|each|daily"
-                rf"|twice|once|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|times a|in the (?:morning"
+                rf"|on) [\w ]{{2,20}}?,? ?I {_ADVERBS})(?<!\w){_ROUTINE}\b(?! (?:a bit|a little"
+                rf"|some)\b)(?=.*(?:\b(?:every|each|daily"
+                rf"|(?:a|per) (?:day|week|month|year)|twice|once|on (?:mon|tues|wednes|thurs|fri|satur"
+                rf"|sun)days?|times a|in the (?:morning"
                 rf"|evening)s?|before|after|at (?:night|\d)|most|weekends?|until|at (?:about "
                 rf"|around )?\d[\d:.]*)\b))(?!.*\b(?:today|yesterday|last (?:night|week|month|year)"
                 rf"|this (?:morning|week)|error|fails?|crash\w*)\b)"
@@ -549,7 +625,33 @@ def _rules() -> tuple[Rule, ...]:
             (
                 rf"(?:I|we)\s+(?:usually|always|normally|typically|never|generally|mostly|tend to|try to"
                 rf"|often|regularly|rarely|hardly ever)\s+{_ROUTINE}\b(?!.*\b(?:error|fails?|crash\w*"
-                rf"|exception|undefined|null|this|that)\b)"
+                rf"|exception|undefined|null|this|that)\b)(?! (?:a bit|a little|a lot|some)\b)"
+            ),
+            (
+                r"(?:I|we)\s+(?:always|usually|normally|only ever)\s+"
+                r"(?!(?:get|forget|end|feel|wonder|think|know|understand|remember|see|find|seem|manage|have"
+                r"|want"
+                r"|need|hope|wish|say|said|thought|knew|felt|got|was|were|had|went|saw|took|made|came|did|am"
+                r"|lose|fail|mess|struggle|try|believe|assume|expect|hear|heard|fall|be|been|used|ask|ha[st]e"
+                r"|\w+ed|this|that|there)\b)[a-z]{3,}(?<!ed) (?!first|again|anyway|wrong|late|here)(?:with "
+                r"|in |at |on |by |for )?(?!it\b|them\b)\w{2,}"
+                r"(?!.*\b(?:error|fails?|crash\w*|exception|undefined|null|this|that|hangs?|freezes?|breaks?"
+                r"|stuck|fine)\b)"
+            ),
+            (
+                r"(?:I|we)\s+(?:read|watch|play|listen to|drink|eat|wear)\s+(?:mostly|mainly|only"
+                r"|almost only)"
+                rf"\s+{_THING}"
+            ),
+            (
+                r"(?:I|we) (?!(?:get|see|feel|think|was|were|had|did|went|ate|drank|took|saw|made|ran|came"
+                r"|said|got"
+                r"|read|wish|want|could|would|should|might|can't|cannot|used|hear|wonder|worry"
+                r"|\w+ed)\b)[a-z]{3,} "
+                r"(?!(?:it|this|that|them|you|him|her)\b).{0,60}?\b(?:every (?:single )?(?:day|morning"
+                r"|evening|night"
+                r"|week|weekend|month|summer|winter|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
+                r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days)$"
             ),
             (
                 r"every (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|night|day|weekend"
@@ -577,7 +679,12 @@ def _rules() -> tuple[Rule, ...]:
                 rf"|my )?(?-i:[A-Z][\w-]+)(?!.*\b(?:error|fails?|crash\w*|exception|command|twice|again"
                 rf"|and (?:it|get|got))\b)"
             ),
-            rf"{_I}(?:drive|ride|own|play)\s+(?:an? |the |in an? )(?!(?:role|part|joke"
+            (
+                r"(?:I|we) (?:run|host|deploy|keep|store|do) (?:everything|all of it|all our \w+|all my \w+"
+                r"|our \w+"
+                rf"|my \w+) (?:on|in|with|to|through)\s+{_THING}"
+            ),
+            rf"{_I}(?:drive|ride|own|play)\s+(?:an? |the |in an? )(?!(?:role|part|joke|bit|little|lot"
             rf"|game with you|few)\b)\w+",
         ),
         *rules(
@@ -664,7 +771,10 @@ LANGUAGE = Language(
         r"|sample (?:text|bio)|lorem)\b"
     ),
     text_to_work_on=sign(
-        r"\b(?:translate|proofread|proof-read|rewrite|rephrase|paraphrase|summari[sz]e"
+        r"\b(?:make (?:this|that|it) (?:(?:sound|read|look|a bit|a little) )*(?:more|less|short|long|polite"
+        r"|formal"
+        r"|friendl|better|nicer|clearer|simpler)\w*|translate|proofread|proof-read|rewrite|rephrase"
+        r"|paraphrase|summari[sz]e"
         r"|correct (?:this|my|the|these)|fix (?:the grammar|my grammar|my english|this|these"
         r"|the following)|check (?:my|the|this) (?:grammar|spelling|english|text|email|letter"
         r"|essay)|edit (?:this|my|the following)|improve (?:this|my|the)|polish (?:this|my)"
@@ -696,7 +806,8 @@ LANGUAGE = Language(
     hedges=sign(
         r"\b(?:maybe|perhaps|might|probably|possibly|i guess|i suppose|i think i|not sure|unsure"
         r"|or something|thinking (?:of|about)|considering|tempted|could|supposedly|almost"
-        r"|nearly (?!\d)|apparently|i'd like|i would|undecided|not yet|hoping|toying|someday"
+        r"|nearly (?!\d)|apparently|i'd like|i would|undecided|not yet|hoping|toying|(?:practically"
+        r"|basically|literally|virtually) liv(?:e|ing)|someday"
         r"|one day|should)\b|\bor so\b.*\?"
     ),
     past=sign(
@@ -740,8 +851,9 @@ LANGUAGE = Language(
     subject=sign(r"^(?P<who>I|we)\b"),
     bare=sign(
         r"^(?:and |but |then |currently |now )*(?=(?:live|work|love|like|hate|prefer|use|have"
-        r"|study|speak|drive|play|don't|can't|am|never|always|usually|enjoy|run|teach|code|own"
-        r"|dislike)\b)"
+        r"|study|speak|drive|play|don't|can't|am|enjoy|run|teach|code|own|dislike"
+        r"|(?:never|always|usually) (?!around|about|at|by|after|before|in|on|with|for|from|not|just|the|a"
+        r"|an|very|too|so|\d)[a-z]+)\b)"
     ),
     remembers=sign(rf"^{_REMEMBER}"),
     rules=_rules,
