@@ -30,6 +30,8 @@ from memcli.store import journal, queue
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.store.where import one_of
+from memcli.times import local_zone
+from memcli.timewords import dated
 from memcli.types import (
     PRIORITY_OF_KIND,
     Change,
@@ -401,7 +403,8 @@ def _record(turn: Record, fact: Extracted, key: bytes, *, now: Millis) -> Record
     mark = lifecycle.keyed_hash(key, "fact", folded(fact.text))[:8]
     return Record(
         id="",
-        text=fact.text,
+        # On another day its words would say another date.
+        text=dated(fact.text, now=turn.created_at, tz=local_zone()) if turn.created_at else fact.text,
         kind=fact.kind,
         priority=PRIORITY_OF_KIND[fact.kind],
         topics=fact.topics,

@@ -99,6 +99,33 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
     return tuple(_joined(text, found))
 
 
+def dated(text: str, *, now: Millis, tz: tzinfo) -> str:
+    """The text with its date after each word that counts from the day of speaking, said at `now` in the zone.
+
+    "next Friday (2026-03-13)", "下个月（2026-04）". What tells a date is left as it is, and so is what may
+    mean the past as well as the future ("on Friday").
+    """
+    here, told = _Here(now, tz), list(text)
+    try:
+        is_told = not _MAY_HOLD_TIME.search(text) or any(_found(text, _DATES, here))
+        found = [] if is_told else list(_found(text, _PLAIN, here))
+    except (ValueError, OverflowError):  # said at the end of the calendar
+        found = []
+    for _, end, span in found:
+        if text[end : end + 2].lstrip().startswith(("(", "（")):
+            continue
+        day = f"（{_told(span, here)}）" if text[end - 1] > "\u2e7f" else f" ({_told(span, here)})"
+        told[end - 1] += day
+    return "".join(told)
+
+
+def _told(span: Span, here: _Here) -> str:
+    ends = (datetime.fromtimestamp(at / 1000, UTC).astimezone(here.tz) for at in (span.start, span.end))
+    first, last = (f"{day:%Y-%m-%d}" for day in ends)
+    whole = (first[:size] for size in (4, 7) if here.read(first[:size]) == span)
+    return first if first == last else next(whole, f"{first} – {last}")
+
+
 def _found(text: str, finders: Sequence[tuple[str, _Reader]], here: _Here) -> Iterator[tuple[int, int, Span]]:
     """(start, end, span) of what the finders match, in the order of the text, none inside another."""
     matches = [(match, read) for pattern, read in finders for match in _compiled(pattern).finditer(text)]
@@ -323,6 +350,9 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
     (rf"{_COUNT_ZH}个?(?P<unit>{_UNIT_ZH})(?:之前|以前|前)", _read_ago),
     (rf"(?:最近|过去|近)的?这?(?P<count>{_COUNT_ZH})个?(?P<unit>{_UNIT_ZH})", _read_past),
 )
+
+_PLAIN = [(pattern, read) for pattern, read in _RELATIVE if read in (_read_typed, _read_weekend)]
+"""What means one stretch of time, whether it was or is to come."""
 
 _BETWEEN = regex(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
 _MAY_HOLD_TIME = regex(

@@ -109,6 +109,20 @@ def test_only_the_person_is_learned_from(memory: Memory) -> None:
     assert facts(memory) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [
+        ("I'm flying to Oslo next Friday.", "I'm flying to Oslo next Friday (2026-03-06)"),
+        ("We're moving to Leeds next month", "We're moving to Leeds next month (2026-04)"),
+        ("我下周三要去医院复查", "我下周三（2026-03-04）要去医院复查"),
+        ("I'm flying to Oslo on 3 May", "I'm flying to Oslo on 3 May"),
+    ],
+)
+def test_a_day_that_is_told_by_another_is_written_out(memory: Memory, said: str, learned: str) -> None:
+    say(memory, said)
+    assert facts(memory) == [learned]
+
+
 def test_what_was_said_in_other_words_before_adds_nothing(memory: Memory) -> None:
     say(memory, "I love hiking.", "I really love hiking!")
     assert facts(memory) == ["I love hiking"]

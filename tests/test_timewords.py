@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, timedelta, timezone
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.times import from_iso, to_iso
-from memcli.timewords import spans
+from memcli.timewords import dated, spans
 
 SUNDAY = from_iso("2026-11-29T10:00:00.000Z")
 
@@ -102,6 +103,39 @@ def test_other_words_mean_no_time(text: str) -> None:
     assert days(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("I fly to Oslo next Friday", "I fly to Oslo next Friday (2026-12-04)"),
+        (
+            "We move next month, and rest next weekend",
+            "We move next month (2026-12), and rest next weekend (2026-12-05 – 2026-12-06)",
+        ),
+        ("I start next year", "I start next year (2027)"),
+        ("I'm away this week", "I'm away this week (2026-11-23 – 2026-11-29)"),
+        ("我下周三要去医院", "我下周三（2026-12-02）要去医院"),
+        ("我们下个月搬家", "我们下个月（2026-12）搬家"),
+        ("I fly next Friday, 4 December", "I fly next Friday, 4 December"),
+        ("I fly on Friday", "I fly on Friday"),
+        ("I like tea", "I like tea"),
+        ("", ""),
+    ],
+)
+def test_a_day_that_is_told_by_another_is_written_out(text: str, told: str) -> None:
+    assert dated(text, now=SUNDAY, tz=UTC) == told
+
+
+@given(
+    st.lists(
+        st.sampled_from(["I fly", "next week", "tomorrow", "下周三", "明年", "on 3 May", "，", "本月"])
+    ).map(" ".join)
+)
+def test_writing_a_date_out_adds_it_once_and_changes_no_word(text: str) -> None:
+    told = dated(text, now=SUNDAY, tz=UTC)
+    assert re.sub(r" \([^)]*\)|（[^）]*）", "", told) == text
+    assert dated(told, now=SUNDAY, tz=UTC) == told
+
+
 def test_a_date_outweighs_words_that_count_from_today() -> None:
     assert days("What was the issue last week, as told on 6 November?") == [("11-06", "11-06")]
 
@@ -125,3 +159,4 @@ def test_any_text_gives_spans_that_run_forward(text: str) -> None:
 def test_end_of_the_calendar_is_no_error(at: str) -> None:
     for text in ("last weekend", "on Friday", "2 years ago", "on 4 May", "上周三", "昨天"):
         assert len(spans(text, now=from_iso(at), tz=timezone(timedelta(hours=-8)))) <= 1
+        assert dated(text, now=from_iso(at), tz=timezone(timedelta(hours=-8))).startswith(text[:1])
