@@ -65,7 +65,9 @@ class Intake:
     restore: bool = False
     dry_run: bool = False
     learns: bool = False
-    """What the person said in it waits to be learned from."""
+    """What the person said in it waits to be learned from, …"""
+    learns_of_known: bool = False
+    """… what was known already too, unless it was learned from before."""
     with_plan: bool = False
     """A dry run returns every change that it would make."""
 
@@ -74,13 +76,15 @@ class Intake:
 class Shelf:
     """The store as one batch sees it.
 
-    `planned` are origins that a dry run counts as stored; `keep` carries out a plan, or remembers it.
+    `planned` are origins that a dry run counts as stored; `keep` carries out a plan, or remembers it; `learn`
+    lets memories wait to be learned from.
     """
 
     store: LanceStore
     now: Millis
     planned: Mapping[str, str]
     keep: Callable[[Sequence[Change]], None]
+    learn: Callable[[Sequence[Record]], None] = lambda _: None
 
     @property
     def key(self) -> bytes:
@@ -461,6 +465,8 @@ class _Batch:
     left_at: Version = ("", 0)
     forks: retold.Forks = field(default_factory=retold.Forks)
     waiting: list[_Told] = field(default_factory=list)
+    known: list[Record] = field(default_factory=list)
+    """What was known of the pile, where it is to be learned from."""
     chars: int = 0
 
     @property
@@ -495,8 +501,9 @@ class _Batch:
             for told, origin in zip(self.waiting, origins, strict=True):
                 changes |= {change.record.id: change for change in self._plan(told, origin, view, tally)}
             shelf.keep(list(changes.values()))
+            shelf.learn(self.known)
             self.left_at = shelf.version()
-        self.waiting, self.chars = [], 0
+        self.waiting, self.known, self.chars = [], [], 0
 
     def _is_looked_at(self, origin: Origin, known: lifecycle.Known) -> bool:
         """Whether what is stored tells more than that it is known."""
@@ -521,6 +528,7 @@ class _Batch:
         changes: Sequence[Change] = (change,)
         if change.why == "known" and not record.id:
             changes = self._plan_known(named, change, view, tally)
+            self.known += [change.record] if self.intake.learns_of_known else []
         added = any(change.action == "add" for change in changes)
         tally.count(record, "added" if added else change.why)
         tally.note_known_by(next((each for each in changes if each.action == "add"), change))

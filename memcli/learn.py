@@ -163,14 +163,14 @@ class Learner:
             found = list(_read(turns, _talks_of(turns, store, now=self.now)))
         learned = self._store(found)
         facts = {turn.id: [fact for said, fact in found if said.id == turn.id] for turn in turns}
-        later = {
-            turn.id
-            for turn in turns
-            if self._waits(turn) and asking.is_worth_asking(turn.text, facts[turn.id])
-        }
+        worth = {turn.id for turn in turns if asking.is_worth_asking(turn.text, facts[turn.id])}
+        later = {turn.id for turn in turns if turn.id in worth and self._waits(turn)}
+        learned_from = {turn.id for turn in turns} - worth
         with self.stores.write_side() as side, side.change() as db:
             queue.mark_read(db, sorted(later), now=self.now)
-            queue.done(db, [id_ for id_ in ids if id_ not in later])
+            queue.done(db, sorted(learned_from))
+            # Without a model rules are all there is; one may come.
+            queue.drop(db, [id_ for id_ in ids if id_ not in later | learned_from])
             queue.credit(db, len(turns))
         return learned
 
@@ -217,7 +217,7 @@ class Learner:
             with side.change() as db:
                 queue.give_back(db, rest, now=self.now)
                 # What is forgotten meanwhile, or must not be shown to this model.
-                queue.done(db, [id_ for id_ in ids if id_ not in asked and id_ not in rest])
+                queue.drop(db, [id_ for id_ in ids if id_ not in asked and id_ not in rest])
                 queue.credit(db, -queue.TURNS_PER_CALL if turns else 0)
         return turns
 

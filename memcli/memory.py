@@ -512,7 +512,7 @@ class Memory:
                 lift = partial(journal.lift, origins=lifted)
                 self._apply(store, side, changes, command="import", beside=lift)
 
-            yield absorb.Shelf(store, self.clock(), {}, keep)
+            yield absorb.Shelf(store, self.clock(), {}, keep, partial(self._queue, side))
 
     def _note_read(
         self,
@@ -911,10 +911,13 @@ class Memory:
             now = self.clock()
             return queue.may_ask(db, now=now) and not (briefly and queue.rests(db, now=now))
 
-    def _queue(self, side: Side, added: Sequence[Record]) -> None:
-        """Let what is about to be stored wait for learning."""
-        with side.change() as db:
-            queue.add(db, [record.id for record in added if sessions.is_said(record)], at=self.clock())
+    def _queue(self, side: Side, records: Sequence[Record]) -> None:
+        """Let what is about to be stored, or is stored, wait for learning."""
+        said = [record.id for record in records if sessions.is_said(record)]
+        if said:
+            with side.change() as db:
+                queue.add(db, said, at=self.clock())
+            self._do_later(self.learn)
 
     # --- working memory ---------------------------------------------------------------------------
 

@@ -192,10 +192,10 @@ HISTORY = [
 ]
 
 
-def imported(memory: Memory, tmp_path: Path, *, learns: bool) -> None:
+def imported(memory: Memory, tmp_path: Path, *, learns: bool, of_known: bool = False) -> None:
     file = tmp_path / "history.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in HISTORY))
-    memory.absorb([str(file)], intake=Intake(learns=learns))
+    memory.absorb([str(file)], intake=Intake(learns=learns, learns_of_known=of_known))
 
 
 def test_an_import_is_learned_from_afterwards(memory: Memory, tmp_path: Path) -> None:
@@ -210,6 +210,24 @@ def test_an_import_is_only_taken_in_where_that_is_asked(memory: Memory, tmp_path
     imported(memory, tmp_path, learns=False)
     memory.settle()
     assert facts(memory) == []
+
+
+def test_what_is_known_already_is_learned_from_where_that_is_asked(memory: Memory, tmp_path: Path) -> None:
+    imported(memory, tmp_path, learns=False)
+    imported(memory, tmp_path, learns=True)
+    assert waiting(memory) == 0
+    imported(memory, tmp_path, learns=True, of_known=True)
+    assert waiting(memory) == 1
+    memory.settle()
+    assert facts(memory) == ["I hate coriander", "I'm a nurse"]
+
+
+def test_what_was_learned_from_does_not_wait_again(memory: Memory, tmp_path: Path) -> None:
+    imported(memory, tmp_path, learns=True)
+    memory.settle()
+    (tmp_path / "copy.jsonl").write_text("".join(json.dumps(line) + "\n" for line in HISTORY))
+    memory.absorb([str(tmp_path / "copy.jsonl")], intake=Intake(learns=True, learns_of_known=True))
+    assert waiting(memory) == 0
 
 
 # --- the model ------------------------------------------------------------------------------------

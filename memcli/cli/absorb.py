@@ -106,6 +106,7 @@ def import_(
         restore=restore,
         dry_run=dry_run,
         learns=run.settings.memory and (run.has_student if extract is None else extract),
+        learns_of_known=run.settings.memory and bool(extract),
         with_plan=dry_run and run.out.as_json,
     )
     places: dict[str, Any] = {}

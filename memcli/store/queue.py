@@ -26,10 +26,15 @@ _REST_MS = 60 * _MINUTE_MS
 
 
 def add(db: sqlite3.Connection, memory_ids: Sequence[str], *, at: Millis) -> None:
-    """Queue memories to learn from; one that is queued already, or being erased, is left as it is."""
+    """Queue memories to learn from.
+
+    One that is queued already, was learned from, or is being erased is left as it is; one that was left alone
+    after its last try is tried again.
+    """
     db.executemany(
-        "INSERT OR IGNORE INTO queue SELECT :id, :at, 0, :at, 0 "
-        "WHERE NOT EXISTS (SELECT 1 FROM erasing WHERE id = :id)",
+        "INSERT INTO queue SELECT :id, :at, 0, :at, 0 "
+        "WHERE NOT EXISTS (SELECT 1 FROM erasing WHERE id = :id) "
+        "ON CONFLICT (memory_id) DO UPDATE SET tries = 0, due_at = :at WHERE due_at IS NULL AND tries > 0",
         [{"id": id_, "at": at} for id_ in memory_ids],
     )
 
@@ -103,7 +108,14 @@ def credit(db: sqlite3.Connection, turns: int) -> int:
 
 
 def done(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
-    """These have been learned from."""
+    """These have been learned from, and are not queued again."""
+    db.executemany(
+        "UPDATE queue SET tries = 0, due_at = NULL WHERE memory_id = ?", [(id_,) for id_ in memory_ids]
+    )
+
+
+def drop(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
+    """These do not wait any more; nothing is known of whether they were learned from."""
     db.executemany("DELETE FROM queue WHERE memory_id = ?", [(id_,) for id_ in memory_ids])
 
 
@@ -172,7 +184,7 @@ def erase(db: sqlite3.Connection, memory_ids: Sequence[str]) -> None:
     A candidate goes with any memory that it was said in. One that only contradicts an erased memory
     stays, without what told of the contradiction.
     """
-    done(db, memory_ids)
+    drop(db, memory_ids)
     gone = set(memory_ids)
     for proposal in proposals(db):
         if gone.intersection(proposal.said_in):
