@@ -153,11 +153,16 @@ class Chat:
             self._reader.do(lambda memory: memory.recall(Query("hello", now=now), is_noted=False))
 
     def turns(self) -> tuple[Turn, ...]:
-        """What has been said and not been forgotten since, by this process or another."""
+        """What has been said, and not been forgotten or kept from this model since by whatever process."""
         try:
-            return self.memory.session(self.session.id).turns
+            said = self.memory.session(self.session.id).turns
         except NothingMatchedError:
             return ()
+        if self.model.local:
+            return said
+        ids = [turn.memory_id for turn in said]
+        private = {each.id for each in self.memory.read().get(ids, now=self.memory.clock()) if each.private}
+        return tuple(turn for turn in said if turn.memory_id not in private)
 
     # --- one exchange -----------------------------------------------------------------------------
 

@@ -630,7 +630,9 @@ class Memory:
             with self.write() as (store, side):
                 change = plan(store)
                 side.note_unseen([change.record.id] if draft.text is not None else [])
-                self._apply(store, side, [change], command="edit")
+                # What was said in a chat is not told there in the old words.
+                beside = partial(journal.reword, memory_id=change.record.id, text=change.record.text)
+                self._apply(store, side, [change], command="edit", beside=beside)
             self._embed_now([change.record.id])
         assert change.before is not None
         return Edited(before=change.before, after=change.record, redacted=redacted)

@@ -178,6 +178,21 @@ def test_a_private_memory_is_for_a_local_model_only(
     assert ("leaves this machine" in done.stderr) is not is_sent
 
 
+def test_a_turn_that_was_made_private_since_is_for_a_local_model_only(
+    shared: Shared, server: OllamaServer
+) -> None:
+    shared.here("chat", "My friend Corin plays the viola")
+    (turn, _) = sorted(
+        shared.json("list", "--kind", "episode")["memories"], key=lambda each: each["position"]
+    )
+    shared.here("edit", turn["id"], "--private")
+    shared.here("chat", QUESTION, "--session", "last")
+    assert "Corin" in json.dumps(server.chats()[-1])
+    server.models = [chat_model(remote_host="https://ollama.com:443")]
+    shared.here("chat", QUESTION, "--session", "last", "--model", "llama3.2")
+    assert "Corin" not in json.dumps(server.chats()[-1])
+
+
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -296,6 +296,28 @@ def test_a_deleted_session_is_in_no_byte_and_does_not_come_back(tmp_path: Path) 
     assert (totals["added"], totals["forgotten"]) == (0, 2)
 
 
+def test_deleting_a_session_can_be_proved(tmp_path: Path) -> None:
+    shared, session = chatted(tmp_path, "The heron of Lindisfarne", "waits")
+    receipt = json.loads(shared.here("sessions", "delete", "last", "--prove", "--yes").stdout)
+    assert receipt["deleted"] == [session.id]
+    assert receipt["forgotten"] == [turn.memory_id for turn in session.turns]
+    assert receipt["traces"] == 0 < receipt["bytes_scanned"]
+
+
+def test_an_edited_turn_is_told_in_its_new_words_and_undo_brings_the_old_ones_back(tmp_path: Path) -> None:
+    shared, session = chatted(tmp_path, "The heron of Lindisfarne", "waits")
+
+    def told() -> list[str]:
+        found = shared.json("sessions", "show", "last")
+        return [found["session"]["title"], *(turn["text"] for turn in found["turns"])]
+
+    before = told()
+    shared.here("edit", session.turns[0].memory_id, "The stork of Jarrow")
+    assert told() == ["The stork of Jarrow", "The stork of Jarrow", *before[2:]]
+    assert shared.here("undo").returncode == 0
+    assert told() == before
+
+
 @pytest.mark.parametrize(
     ("args", "code"),
     [

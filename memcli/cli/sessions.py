@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memcli.cli.forget import receipt_json
 from memcli.cli.output import one_line
 from memcli.cli.run import Run, or_subcommand
 from memcli.cli.write import DryRun, show_plan
@@ -91,6 +92,9 @@ def sessions_export(run: Run, session: Name) -> None:
 def sessions_delete(
     run: Run,
     session: Names,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Read every file again and say what was found.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -99,6 +103,7 @@ def sessions_delete(
     Examples:
       memcli sessions delete last
       memcli sessions delete 3fa9 7c01 --yes
+      memcli sessions delete last --prove
     """
     chosen, plan = run.memory.plan_delete(session)
     if dry_run:
@@ -109,11 +114,12 @@ def sessions_delete(
             run.out.message(f"  {each.id}  {to_day(each.started_at)}  {one_line(each.title or '')}")
     if not run.out.confirm(_question(chosen, plan), yes=yes):
         raise NothingMatchedError("nothing was deleted", "")
-    run.memory.erase(plan)
+    proof = run.memory.erase(plan, prove=prove)
     deleted = [each.id for each in chosen]
-    if run.out.as_json:
-        forgotten = [change.record.id for change in plan.changes]
-        run.out.document({"deleted": deleted, "forgotten": forgotten})
+    forgotten = [change.record.id for change in plan.changes]
+    receipt = {} if proof is None else receipt_json(proof, forgotten)
+    if run.out.as_json or receipt:
+        run.out.document({"deleted": deleted, "forgotten": forgotten, **receipt})
         return
     for id_ in deleted:
         run.out.line(f"deleted {id_}")

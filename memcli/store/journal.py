@@ -222,6 +222,13 @@ def refuse(db: sqlite3.Connection, origin: str, *, at: Millis) -> list[Step]:
     return [Step("refuse", origin, {"at": then}) for (then,) in rows.fetchall()]
 
 
+def reword(db: sqlite3.Connection, memory_id: str, text: str) -> list[Step]:
+    """Let the turn of a chat that this memory was made of be told in these words too. Returns the steps."""
+    said = db.execute("SELECT text FROM turns WHERE memory_id = ?", (memory_id,)).fetchall()
+    db.execute("UPDATE turns SET text = ? WHERE memory_id = ?", (text, memory_id))
+    return [Step("reword", memory_id, {"text": before}) for (before,) in said if before != text]
+
+
 def take_back(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
     """Undo what these steps did beside the memories, the last one first."""
     for step in steps:
@@ -244,10 +251,15 @@ def _let_in_again(db: sqlite3.Connection, origin: str, _: Mapping[str, Any]) -> 
     db.execute("DELETE FROM tombstones WHERE origin = ?", (origin,))
 
 
+def _say_again(db: sqlite3.Connection, memory_id: str, before: Mapping[str, Any]) -> None:
+    reword(db, memory_id, before["text"])
+
+
 BESIDE: Mapping[str, Callable[[sqlite3.Connection, str, Mapping[str, Any]], None]] = {
     "settle": _propose_again,
     "lift": _bury_again,
     "refuse": _let_in_again,
+    "reword": _say_again,
 }
 """The actions on anything but a memory, and what undoes each: it is given the id and what was before."""
 
