@@ -42,7 +42,7 @@ _memcli() {
         "/edit") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/review") options="--accept --text --reject --never --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/undo") options="--list --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
-        "/sessions/delete") options="--yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/sessions/delete") options="--prove --yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/start") options="--ttl --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/task/done") options="--keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/backup") options="--encrypt --passphrase-file --recipient --keep --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;

@@ -154,6 +154,7 @@ complete -c memcli -n '__memcli_in undo' -l dry-run -d 'Show what would be done,
 complete -c memcli -n '__memcli_at sessions' -a show -d 'What was said in a session.'
 complete -c memcli -n '__memcli_at sessions' -a export -d 'Write a session as JSON lines, a message each, which `memcli import` takes back.'
 complete -c memcli -n '__memcli_at sessions' -a delete -d 'Erase sessions for good: their turns, the memories these became, and what was learned from these alone.'
+complete -c memcli -n '__memcli_in sessions delete' -l prove -d 'Read every file again and say what was found.'
 complete -c memcli -n '__memcli_in sessions delete' -l yes -s y -d 'Do not ask.'
 complete -c memcli -n '__memcli_in sessions delete' -l dry-run -d 'Show what would be done, and change nothing.'
 complete -c memcli -n '__memcli_at task' -a start -d 'Begin a task, or go on with the one of this name as it was left.'
