@@ -21,6 +21,7 @@ from memcli import (
     timewords,
     undo,
     vectors,
+    wording,
 )
 from memcli.about import Subject, subject_of
 from memcli.config import user_name
@@ -347,7 +348,7 @@ class Memory:
                 self._query_vector, store, query.text
             )
             candidates, rows = store.search(
-                query.text,
+                wording.sought(query.text),
                 lambda: asked.result()[0],
                 # What was replaced leads to what replaced it; it is left out afterwards.
                 filters=replace(query.filters, current=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -81,7 +81,7 @@ _QUOTED = regex(
 )
 _SENTENCE = regex(r"(?P<said>[^.;!?。；！？\n]+(?:\.\d[^.;!?。；！？\n]*)*)(?P<end>[.;!?。；！？]?)")
 _ASKS = regex(
-    r"\s*(?:(?:what|where|when|who|whose|which|how|why)\b"
+    r"\s*(?:(?:what|where|when|who|whose|which|how|why)\b(?! (?:i|it|we|he|she|they)\b)"
     r"|(?:do|does|did|is|are|am|was|were|can|could|should|shall|would|will|have|has)"
     r" (?:i|you|we|it|he|she|they|my)\b)"
     r"|[吗么呢]\s*$|^(?:为什么|怎么|什么|哪|谁|是不是|要不要|能不能|可不可以)",
@@ -179,8 +179,8 @@ def _is_real(before: str) -> bool:
 # --- what an earlier statement looks like ---------------------------------------------------------
 
 HABIT = regex(
-    r"\b(?:i|we|my|our|user)\b.*\b(?:(?:dis)?likes?|loves?|loved|enjoy(?:s|ing|ed)?|prefer(?:s|red)?|fan"
-    r"|favou?rites?|into|keen|hates?|stand|always|usually|often|every|never|takes?|orders?|drink(?:s|ing)?"
+    r"\b(?:i|we|my|our|for me|user)\b.*\b(?:(?:dis)?likes?|loves?|loved|enjoy(?:s|ing|ed)?|prefer(?:s|red)?"
+    r"|fan|favou?rites?|into|keen|hates?|stand|always|usually|often|every|never|takes?|orders?|drink(?:s|ing)?"
     r"|eat(?:s|ing)?|drives?|driving|go(?:es|ing)? to|train(?:s|ing)?|practi[sc](?:es?|ing)|allergic"
     r"|vegetarian|vegan|uses?|using|plays?|playing|wears?|smokes?|smoking|works?|working|writes?|writing|lives?|living"
     r"|stud(?:y|ies|ying)|learn(?:s|ing)?|rents?|runs?|running|subscribe[sd]?|own|member"
@@ -261,6 +261,7 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         ),
         HABIT,
     ),
+    (_Sign.of("used to", rf"\bCUE (?:really )?(?:like|love|enjoy|adore), {_CLAUSE},"), HABIT),
     (_Sign.of("no longer", rf"\bCUE {_CLAUSE}{_END}"), HABIT),
     (
         _Sign.of("anymore|any more|any longer", rf"(?:\bnot?|n['’]t|\bnever) {_CLAUSE},? CUE\b"),
@@ -287,7 +288,7 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
     (
         _Sign.of(
             "switched|changed|moved",
-            rf"\bCUE (?:\w+ )?from {_CLAUSE} (?:over )?to\b",
+            rf"\bCUE (?:\w+ ){{0,3}}?from {_CLAUSE} (?:over )?to\b",
         ),
         HABIT,
     ),
@@ -442,6 +443,13 @@ _LEADING_ZH = regex(
     r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|现在|如今|最近|已经|用户|每天|早上|晚上)+"
     r"|(?:的|掉|了|过|我)+$"
 )
+_LEADING = regex(
+    r"^(?:(?:really |to )*(?:like|love|enjoy) )?(?:my |the )?(?:(?:old|previous|former|earlier|usual) )*"
+    r"(?:preference|love|taste|liking|fondness|passion|habit|idea)s? (?:for|of)"
+    r"(?: (?:travel(?:l?ing)?|going|moving) to)? ",
+    re.IGNORECASE,
+)
+"""What goes before the thing itself: "my old preference for", "the idea of travelling to"."""
 _TASTES = "辣糖烟酒茶肉奶盐油甜鱼蛋虾醋葱蒜咸米面"
 _ALWAYS = regex(
     r"\b(?:now|these days|nowadays|from now on|always|every|usually)\b|现在|如今|以后", re.IGNORECASE
@@ -458,7 +466,8 @@ def _over(sentence: str, folded: str) -> Iterator[Over]:
         for match in sign.matches(sentence, folded):
             # A Chinese clause holds its subject: "我妈咖啡已经戒了".
             before = sentence[: match.start() if match.group().isascii() else match.end()]
-            if _is_own(before) and _is_real(sentence[: match.start()]):
+            is_own = _is_own(before) or match["old"].casefold().startswith("my ")
+            if is_own and _is_real(sentence[: match.start()]):
                 yield from _ended(match["old"], looks)
     for sign, looks in _THINGS_OVER:
         for match in sign.matches(sentence, folded):
@@ -497,7 +506,7 @@ def _is_meant(sentence: str, match: re.Match[str]) -> bool:
 
 
 def _ended(old: str, looks: re.Pattern[str]) -> Iterator[Over]:
-    clause = _LEADING_ZH.sub("", old.strip())
+    clause = _LEADING.sub("", _LEADING_ZH.sub("", old.strip()))
     named = _named(clause)
     # Of single characters only what one eats or drinks says what it is.
     is_vague = len(clause) == 1 and clause not in _TASTES
@@ -534,6 +543,11 @@ _CHANGED: tuple[_Sign, ...] = (
         r"\bCUE\b(?P<what>)",
     ),
     _Sign.of(
+        " now",
+        r"\b(?:is|are|starts?|begins?|takes? place|costs?|leaves?|opens?|closes?|happens?)\b(?P<what>)"
+        r"(?=[^,.;!?\n]*CUE(?:$|[,.!]))",
+    ),
+    _Sign.of(
         "actually|correction|update",
         r"^(?:no, |sorry, |oh, )?CUE\b[,:]?(?P<what> (?:the|my|our) [^.;!?\n]*?"
         r"\b(?:is|are|starts?|costs?))\b",
@@ -562,9 +576,25 @@ def _changed(sentence: str, folded: str) -> Iterator[Changed]:
         if not _named(clause):
             # "改成六点起床": what it is comes after the value.
             clause = _about(sentence[value:])
-        named = _named(clause)
+        named = _planned(clause)
         if named:
             yield Changed(named, clause, kinds_of_value(sentence[match.end() :]), whose(sentence))
+
+
+def _planned(clause: str) -> frozenset[str]:
+    """What of a clause names a plan: "the thesis deadline" is the date of the thesis."""
+    named = frozenset(query_terms(clause)) - (_empty() - _activities())
+    return (named - _attributes() or named) if _named(clause) else frozenset()
+
+
+@cache
+def _activities() -> frozenset[str]:
+    return frozenset(terms("play watch read write visit listen work"))
+
+
+@cache
+def _attributes() -> frozenset[str]:
+    return frozenset(terms("deadline due date start"))
 
 
 def named_terms(sentence: str) -> frozenset[str]:
@@ -724,6 +754,22 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
         ),
     ),
     (
+        "rent",
+        _Sign.of(
+            "rent",
+            r"\b(?:my|our|the) CUE (?:is|was|has been|has gone|has|went|goes)(?: now| been)?"
+            r"(?: (?:raised|increased|lowered|cut|up|down))? (?:to |at )?[£$€]?\d",
+        ),
+    ),
+    (
+        "rent",
+        _Sign.of(
+            "房租|月租|租金",
+            r"CUE(?:现在|每个?月|一个月)?(?:是|要|为|涨到|降到|涨成|降成|变成|改成)?"
+            r"了?[一二两三四五六七八九\d][一二两三四五六七八九十百千万\d]",
+        ),
+    ),
+    (
         "status",
         _Sign.of(
             "single|married|divorced|engaged|widowed",
@@ -751,6 +797,21 @@ _OWN = (
         r" (?:is|are|has changed to|was changed to)\b",
     ),
     _Sign.of("favou?rite", r"^(?P<what>favou?rite [a-z]+): "),
+    _Sign.of(
+        "changed|is new|different",
+        r"\b(?:my|our|user['’]s) (?P<what>[a-z-]+(?: [a-z-]+){0,2}?) (?:has |have )?CUE"
+        r"(?: now)?[,;:]? (?:it|he|she|that)(?:['’]s| is)\b",
+    ),
+    _Sign.of(
+        " a new ",
+        rf"{_I}{_JUST} (?:have|has|got|found|hired)CUE(?P<what>[a-z]+(?: [a-z]+)??)"
+        r"(?=,? (?:called |named )?(?-i:[A-Z])|[,.!]? (?:it|he|she)(?:['’]s| is)\b|$),?",
+    ),
+    _Sign.of(
+        "换人|换了人|变了|换了",
+        r"(?:我|我们|用户)的?(?P<what>[^，。；：！？的是我]{1,6})CUE了?[，,](?:现在)?(?:是|叫)",
+    ),
+    _Sign.of("转专业|换专业", r"我[^，。；]{0,4}[转换](?P<what>专业)(?=[到成为去])"),
     _Sign.of(
         "是|改成|换成|变成",
         r"(?:我|我的|现在|现在的|新|用户的?)(?:现在)?"
@@ -787,7 +848,10 @@ def _slots(sentence: str, folded: str) -> Iterator[str]:
         if _is_filled(cased[: match.end()], name)
     ]
     yield from named
+    yield from _used(_USED_NOW, sentence, folded)
     is_news = NEWS.search(sentence) is not None
+    if is_news:
+        yield from _counted(sentence, folded)
     # "My new number is …" fills the slot of that name, not another one called "new number".
     for what in () if named else _own(sentence, folded):
         if is_news or _ALWAYS_ONE.search(what):
@@ -816,6 +880,71 @@ def _own(sentence: str, folded: str) -> Iterator[str]:
             yield f"my {what}"
 
 
+# --- what one uses for something, and how much one has ---------------------------------------------
+
+_USED: tuple[_Sign, ...] = (
+    _Sign.of(
+        " for ",
+        rf"{_I}(?: \w+)? (?:use|uses|using|take|rely on) [^,.;!?\n]+?CUE(?:my |our |the )?"
+        r"(?P<what>[^,.;!?\n]+)",
+    ),
+    _Sign.of(
+        "用",
+        r"(?:^|[，,])(?:我|用户)(?P<what>[^，。；我不没]{1,6}?)(?:一直|都|平时|主要|通常|现在)?(?<![不没])CUE(?!了|完|过|不)",
+    ),
+)
+_USED_NOW: tuple[_Sign, ...] = (
+    _Sign.of(
+        "switched|moved|changed|migrated",
+        rf"{_I}{_JUST} CUE(?: over)? to [^,.;!?\n]+? for (?:my |our |the )?(?P<what>[^,.;!?\n]+)",
+    ),
+    _Sign.of(
+        "switched|moved|migrated",
+        rf"{_I}{_JUST} CUE (?:all )?(?:my|our) (?P<what>\w+(?: \w+)?)(?: over)? to (?-i:[A-Z])",
+    ),
+    _Sign.of(
+        "改用|换成|换用|转用",
+        r"(?:^|[，,])(?:我|用户)?(?:现在|最近|已经)?(?P<what>[^，。；我不没从把]{1,6}?)我?(?:现在|已经|都|又)*CUE",
+    ),
+    _Sign.of(
+        " for ",
+        rf"{_I}(?: now) (?:use|uses) [^,.;!?\n]+?CUE(?:my |our |the )?(?P<what>[^,.;!?\n]+)",
+    ),
+)
+"""What one uses for a purpose, and that it is another now."""
+
+_COUNTED = _Sign.of(
+    "weigh|have|own|go|run|sleep|work|drink|smoke|earn|make|pay|spend|save|walk|swim|cycle|train|practi[sc]e"
+    "|eat|read|study|meet|need|owe",
+    rf"^(?:now |currently )?{_I}{_JUST} CUEs?\b",
+)
+_COUNTED_ZH = _Sign.of(
+    "体重|身高|每|有|存|欠|睡|跑|走|喝|抽|赚|交", r"^(?:现在)?(?:我们?|用户)[^，。；]{0,4}CUE"
+)
+_HOW_OFTEN = regex(
+    r"\b(?:once|twice|times?|about|around|only|already|(?:up|down) to)\b|大约|大概|已经|只", re.IGNORECASE
+)
+_PRONOUNS = frozenset(terms("i we user the 我 我们 用户"))
+
+
+def _used(signs: Sequence[_Sign], sentence: str, folded: str) -> Iterator[str]:
+    """The purposes for which a sentence says that the person uses something."""
+    for match in (match for sign in signs for match in sign.matches(sentence, folded)):
+        what = " ".join(sorted(_named(NEWS.sub(" ", match["what"]))))
+        if what and _is_filled(sentence[: match.start("what")], ""):
+            yield f"for {what}"
+
+
+def _counted(sentence: str, folded: str) -> Iterator[str]:
+    """What a sentence says the person has or does so much or so often of: its words without the number."""
+    is_counted = any(True for sign in (_COUNTED, _COUNTED_ZH) for _ in sign.matches(sentence, folded))
+    if is_counted and _NUMBER.search(sentence) and _is_filled(sentence, ""):
+        rest = _HOW_OFTEN.sub(" ", NEWS.sub(" ", _NUMBER.sub(" ", re.sub(r"\d[\d.,]*", " ", sentence))))
+        words = frozenset(terms(rest)) - _PRONOUNS
+        if words - _empty():
+            yield "so much: " + " ".join(sorted(words))
+
+
 # --- all together ---------------------------------------------------------------------------------
 
 _SIGNS = (
@@ -823,6 +952,10 @@ _SIGNS = (
     *(sign for _, sign in _SLOTS),
     *_CHANGED,
     *_OWN,
+    *_USED,
+    *_USED_NOW,
+    _COUNTED,
+    _COUNTED_ZH,
     _INSTEAD,
     _RATHER,
     _NOW,
@@ -848,5 +981,5 @@ def said(text: str) -> Said:
         over += (*_over(sentence, folded), *_news(sentence, folded))
         changed += _changed(sentence, folded)
         fills.update(_slots(sentence, folded))
-        own.update(_own(sentence, folded))
+        own.update(_own(sentence, folded), _used(_USED, sentence, folded), _counted(sentence, folded))
     return Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))

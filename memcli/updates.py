@@ -77,12 +77,12 @@ def is_before(older: Record, newer: Record) -> bool:
     """Whether one was surely said before the other: by time, else by place in the same conversation."""
     if older.id == newer.id:
         return False
-    if older.created_at is not None and newer.created_at is not None:
-        return order(older)[:2] < order(newer)[:2]
-    if older.created_at is not None or newer.created_at is not None:
-        return False
+    if older.created_at != newer.created_at:
+        is_known = older.created_at is not None and newer.created_at is not None
+        return is_known and (older.created_at or 0) < (newer.created_at or 0)
+    # A fact and the turn that it was learned from have the same time, and say the same.
     return (
-        older.session_id is not None
+        (older.session_id is not None or older.created_at is not None)
         and older.session_id == newer.session_id
         and older.source == newer.source
         and older.position is not None
@@ -91,9 +91,9 @@ def is_before(older: Record, newer: Record) -> bool:
     )
 
 
-def order(record: Record) -> tuple[int, int, str]:
-    """By when it was said; equal times by place in the conversation, then by id."""
-    return record.created_at or 0, record.position or 0, record.id
+def order(record: Record) -> tuple[int, bool, int, str]:
+    """By when it was said; of one time what was learned first, then by place in the conversation and id."""
+    return record.created_at or 0, not record.derived_from, record.position or 0, record.id
 
 
 def _is_same_person(older: Record, newer: Record) -> bool:

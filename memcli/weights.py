@@ -100,6 +100,9 @@ class Weights:
     shows_name: float = 0.2
     """The same for numbers, places and names: half of it costs memorybank 0.2, 1 and 1.3 points."""
 
+    shows_task: float = 0.2
+    """The same for what has to be done: without it no task is found on memora, where three questions ask."""
+
     time: float = 0.05
     time_missed: float = -0.25
     """For what was said in the time that the question names or speaks of that time, and for what was not.

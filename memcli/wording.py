@@ -56,6 +56,11 @@ WANTED: Mapping[str, re.Pattern[str]] = {
         r"|名字|叫什么|哪[本部首]|什么(?:书|电影|歌|游戏)",
         re.IGNORECASE,
     ),
+    "task": regex(
+        r"\bto-?dos?\b|\b(?:tasks?|errands?|chores?)\b|\b(?:need|have|supposed|left) to (?:do|get done|buy)\b"
+        r"|待办|要做|(?:任务|事情?)(?:没|还)|还有(?:什么|哪些)(?:事|任务)|该做",
+        re.IGNORECASE,
+    ),
 }
 """What kind of thing a question asks for."""
 
@@ -76,8 +81,20 @@ _SHOWN: Mapping[str, re.Pattern[str]] = {
         r"\b(?:in|at|to|from|near) (?:the )?[A-Z][a-z]+|[省市县区镇村路街国]|公园|酒店|餐厅|医院|大学"
     ),
     "name": regex(r"(?<=[a-z,] )[A-Z][a-z]+|\"[^\"]+\"|[《“「]"),
+    "task": regex(
+        # What is done is to be done no longer.
+        r"^(?!.*(?:\b(?:complet|finish|remov)(?:e|ed|ing)?\b|\bno longer\b|\bdone\b|完成|做完|搞定))"
+        r".*?(?:\b(?:i|we|user)(?:['’](?:ve|m))? (?:still |also |really |have )*"
+        r"(?:need|have|got|must|should|ought|supposed|want)(?:s|ed)?\b"
+        r"|\bremind me\b|\bto-?do\b|\bdon['’]t (?:let me )?forget\b"
+        r"|我[^，。；]{0,4}?(?:要|得)(?!是|到)|需要|必须|记得|待办|别忘)",
+        re.IGNORECASE | re.DOTALL,
+    ),
 }
 """What a passage that may answer it holds."""
+
+
+_BESIDE = {"task": "need must 需要 记得 待办"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +132,12 @@ def wanted(question: str) -> frozenset[str]:
 @lru_cache(maxsize=16)
 def _asks_for_the_talk(question: str) -> bool:
     return _ASKS_FOR_THE_TALK.search(question) is not None
+
+
+def sought(question: str) -> str:
+    """A question with words to search for besides its own: "I need to buy oil" holds none of "my tasks"."""
+    beside = (words for kind, words in _BESIDE.items() if WANTED[kind].search(question))
+    return " ".join((question, *beside))
 
 
 def is_echo(question: str, record: Record) -> bool:

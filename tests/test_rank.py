@@ -258,6 +258,18 @@ def test_memory_without_a_time_is_not_moved_by_one() -> None:
     assert hit.parts["time"] == 0
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("What's on my to-do list?", "I still need to renew my passport.", "I finished painting the fence."),
+        ("What do I have to do tomorrow?", "Remind me to call the plumber.", "The plumber is called Otto."),
+        ("我还有什么事要做？", "我得去交电费。", "电费我已经交完了。"),
+    ],
+)
+def test_what_has_to_be_done_answers_what_is_left_to_do(question: str, answer: str, other: str) -> None:
+    assert ids(ask(question, [candidate(other, role="user"), candidate(answer, role="user")]))[0] == answer
+
+
 # --- long texts -----------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.types import Record
-from memcli.updates import is_statement, outdates
+from memcli.updates import is_statement, order, outdates
 
 DAY = 86_400_000
 PAIRS = Path(__file__).parent / "data" / "updates" / "pairs.jsonl"
@@ -125,3 +125,15 @@ def test_only_a_later_statement_replaces(statements: Sequence[tuple[str, int]]) 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_is_read(older: str, newer: str) -> None:
     assert set(replaced(said(f"1{older}", day=1), said(f"2{newer}", day=9))) <= {f"1{older}"}
+
+
+def test_a_fact_and_the_turn_it_was_learned_from_do_not_replace_each_other() -> None:
+    turn = said("I moved to York.", day=9, session_id="s", position=4)
+    fact = said("User moved to York.", day=9, kind="fact", role=None, derived_from=(turn.id,))
+    assert replaced(turn, fact) == {}
+
+
+def test_the_learned_fact_replaces_before_the_turn_that_it_was_learned_from() -> None:
+    turn = said("I moved to York.", day=9, session_id="s", position=4, id="a")
+    fact = said("User moved to York.", day=9, kind="fact", role=None, derived_from=("a",), id="b")
+    assert min([turn, fact], key=order) == fact
