@@ -11,9 +11,11 @@ from functools import cache
 from memcli.errors import UsageError
 from memcli.text import regex
 from memcli.times import Span, parse_typed_time
+from memcli.timewords_abroad import translated
 from memcli.types import Millis
 
 _DAY_MS = 86_400_000
+_YEAR_1 = -62_135_596_800_000
 
 _WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _MONTH = (
@@ -33,8 +35,23 @@ _THIRDS = {
     **dict.fromkeys(("early", "beginning", "start", "初", "上旬"), (1, 10)),
     **dict.fromkeys(("mid", "middle", "中", "中旬"), (11, 20)),
     **dict.fromkeys(("late", "end", "底", "末", "下旬"), (21, 31)),
+    "first week": (1, 7),
+    "second week": (8, 14),
+    "third week": (15, 21),
+    "last week": (25, 31),
 }
 """The first and the last day of a part of a month."""
+
+_HOLIDAYS = {
+    **dict.fromkeys(("christmas", "圣诞"), ("12-24", "12-26")),
+    "new year's eve": ("12-31", "12-31"),
+    "halloween": ("10-31", "10-31"),
+    **dict.fromkeys(("valentine's day", "情人节"), ("02-14", "02-14")),
+    "元旦": ("01-01", "01-01"),
+    "五一": ("05-01", "05-05"),
+    "国庆": ("10-01", "10-07"),
+}
+"""The first and the last day of a holiday that is the same every year."""
 
 _SEASONS = {
     **dict.fromkeys(("spring", "春"), 3),
@@ -85,10 +102,12 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
     """The stretches of time that a text speaks of, said at `now` by someone in the zone; often none.
 
     English and Chinese: "last week", "3 days ago", "on May 4th", "in early March", "昨天", "上周三",
-    "5月4号", "三月初". A date without its year is the latest one that is not to come. Where a text names
+    "5月4号", "三月初"; the more usual of them in German, Spanish, French, Japanese and Korean too
+    (`timewords_abroad`). A date without its year is the latest one that is not to come. Where a text names
     a date, its words that count from the day of speaking are left out: "last week, as told on 6 May"
-    was not last week. "between A and B" is one span.
+    was not last week. "between A and B" is one span, "since A" lasts until now, "before A" begins with time.
     """
+    text = translated(text)
     if not _MAY_HOLD_TIME.search(text):
         return ()
     here = _Here(now, tz)
@@ -96,7 +115,8 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
         found = list(_found(text, _DATES, here)) or list(_found(text, _RELATIVE, here))
     except (ValueError, OverflowError):  # said at the end of the calendar
         return ()
-    return tuple(_joined(text, found))
+    reaching = [(start, end, _reaching(text, start, end, span, here)) for start, end, span in found]
+    return tuple(_joined(text, reaching))
 
 
 def dated(text: str, *, now: Millis, tz: tzinfo) -> str:
@@ -128,13 +148,29 @@ def _told(span: Span, here: _Here) -> str:
 
 def _found(text: str, finders: Sequence[tuple[str, _Reader]], here: _Here) -> Iterator[tuple[int, int, Span]]:
     """(start, end, span) of what the finders match, in the order of the text, none inside another."""
-    matches = [(match, read) for pattern, read in finders for match in _compiled(pattern).finditer(text)]
+    # A text in one script holds nothing of the patterns of the other.
+    scripts = [False] * (_LATIN.search(text) is not None) + [True] * (not text.isascii())
+    matches = [
+        (match, read)
+        for pattern, read in finders
+        if (not pattern.isascii()) in scripts or _IN_DIGITS in pattern
+        for match in _compiled(pattern).finditer(text)
+    ]
     end = 0
     for match, read in sorted(matches, key=lambda each: (each[0].start(), -each[0].end())):
         span = read(match, here) if match.start() >= end else None
         if span is not None:
             end = match.end()
             yield match.start(), end, span
+
+
+def _reaching(text: str, start: int, end: int, span: Span, here: _Here) -> Span:
+    """The span, or all since it ("since Monday"), or all that was before it ("before 4 May", "5月之前")."""
+    if _SINCE.search(text, max(0, start - 10), end) or _SINCE_ZH.match(text, end):
+        return Span(span.start, max(span.end, here.now))
+    if _BEFORE.search(text, max(0, start - 12), end) or _BEFORE_ZH.match(text, end):
+        return Span(min(_YEAR_1, span.start), span.start)
+    return span
 
 
 def _joined(text: str, found: Sequence[tuple[int, int, Span]]) -> Iterator[Span]:
@@ -167,9 +203,12 @@ def _read_date(match: re.Match[str], here: _Here) -> Span | None:
     month = _month_number(match["month"])
     day = _number(named.get("day"))
     part = named.get("part")
+    year = named.get("year")
+    if named.get("which"):
+        year = str(here.today().year - _YEARS_BACK[match["which"]])
     if day is not None:
-        return _dated(here, named.get("year"), f"{month:02}-{day:02}")
-    span = _dated(here, named.get("year"), f"{month:02}")
+        return _dated(here, year, f"{month:02}-{day:02}")
+    span = _dated(here, year, f"{month:02}")
     if span is None or part is None:
         return span
     first, last = _THIRDS[part.casefold()]
@@ -199,6 +238,24 @@ def _number(word: str | None) -> int | None:
     tens, ten, ones = word.rpartition("十")
     tens_digit = _DIGITS_ZH.find(tens) + 1 if tens else 1 if ten else 0
     return 10 * tens_digit + (_DIGITS_ZH.find(ones) + 1 if ones else 0)
+
+
+def _read_day_of_month(match: re.Match[str], here: _Here) -> Span | None:
+    """The latest such day that is not to come."""
+    today = here.today()
+    months = (today.year * 12 + today.month - 1 - back for back in range(3))
+    days = (here.read(f"{month // 12}-{month % 12 + 1:02}-{int(match['day']):02}") for month in months)
+    return next((day for day in days if day and day.start <= here.now), None)
+
+
+def _read_holiday(match: re.Match[str], here: _Here) -> Span | None:
+    first, last = _HOLIDAYS[match["holiday"].casefold().replace("’", "'")]
+    begin = _dated(here, match.groupdict().get("year"), first)
+    return begin and Span(begin.start, begin.end + (int(last[-2:]) - int(first[-2:])) * _DAY_MS)
+
+
+def _read_quarter(match: re.Match[str], here: _Here) -> Span | None:
+    return _months(here, int(match["year"]), 3 * int(match["quarter"]) - 2, 3)
 
 
 def _read_year(match: re.Match[str], here: _Here) -> Span | None:
@@ -249,7 +306,21 @@ _DATES: tuple[tuple[str, _Reader], ...] = (
     (rf"\b{_MONTH},?\s+{_YEAR}", _read_date),
     (rf"\b(?:in|of|during|since)\s+{_YEAR}", _read_year),
     (
-        rf"(?:(?P<year>(?:19|20)\d\d)\s*年\s*)?(?<![\d个第一二三四五六七八九十上下])(?P<month>{_NUMBER_ZH})\s*月份?"
+        rf"\b(?P<part>(?:first|second|third|last) week) (?:of|in) {_MONTH}(?:,?\s*{_YEAR})?",
+        _read_date,
+    ),
+    (rf"\bQ(?P<quarter>[1-4]),? (?:of |in )?{_YEAR}", _read_quarter),
+    (
+        rf"\b(?:at|on|over|around|for|last|this|during) (?P<holiday>Christmas|New Year['\u2019]s Eve|Halloween"
+        rf"|Valentine['\u2019]s Day)(?:,? (?:of |in )?{_YEAR})?",
+        _read_holiday,
+    ),
+    (
+        r"(?:(?P<year>(?:19|20)\d\d)\s*年\s*)?(?P<holiday>圣诞|情人节|元旦|国庆|(?<![周期拜第十])五一(?![起定直点些个共]))",
+        _read_holiday,
+    ),
+    (
+        rf"(?:(?:(?P<year>(?:19|20)\d\d)|(?P<which>[今去前]))\s*年的?\s*)?(?<![\d个第一二三四五六七八九十上下])(?P<month>{_NUMBER_ZH})\s*月份?"
         rf"\s*(?:(?P<day>{_NUMBER_ZH})\s*[日号]?|(?P<part>初|上旬|中旬|中|底|末|下旬))?",
         _read_date,
     ),
@@ -319,6 +390,33 @@ def _read_weekend(match: re.Match[str], here: _Here) -> Span | None:
     return first and Span(first.start, first.end + _DAY_MS)
 
 
+def _read_before_last(match: re.Match[str], here: _Here) -> Span | None:
+    return here.read({"week": "上上周", "month": "上上个月", "year": "前年"}[match["unit"].casefold()])
+
+
+def _read_weekday_last_week(match: re.Match[str], here: _Here) -> Span | None:
+    number = _WEEKDAY.split("|").index(match["weekday"].casefold())
+    return here.read(f"上周{'一二三四五六日'[number]}")
+
+
+def _read_this_so_far(match: re.Match[str], here: _Here) -> Span | None:
+    whole = here.read(f"this {match['unit'].casefold()}")
+    return whole and Span(whole.start, here.now)
+
+
+def _read_half_a_year_ago(_: re.Match[str], here: _Here) -> Span | None:
+    day = here.read("6 months ago")
+    return day and Span(day.start - 45 * _DAY_MS, day.end + 45 * _DAY_MS)
+
+
+def _read_part_of_month(match: re.Match[str], here: _Here) -> Span | None:
+    month = here.read(f"{match['which']}个月")
+    first, last = _THIRDS[match["part"]]
+    return month and Span(
+        month.start + (first - 1) * _DAY_MS, min(month.start + last * _DAY_MS - 1, month.end)
+    )
+
+
 def _read_named_month(match: re.Match[str], here: _Here) -> Span | None:
     """The latest month of that name that is not to come."""
     return _dated(here, None, f"{_month_number(match['month']):02}")
@@ -330,11 +428,19 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
     (r"\b(?:last|previous|this|next) (?:week|month|year)\b", _read_typed),
     (rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
     (r"\b(?P<which>last|this|next) weekend\b", _read_weekend),
+    (r"\bthe (?P<unit>week|month|year) before last\b", _read_before_last),
+    (rf"\b(?P<weekday>{_WEEKDAY}) (?:of )?last week\b", _read_weekday_last_week),
+    (r"\bearlier this (?P<unit>week|month|year)\b", _read_this_so_far),
+    (r"\bon the (?P<day>[0-3]?\d)(?:st|nd|rd|th)\b", _read_day_of_month),
+    (r"(?<![\d月])(?P<day>[0-3]?\d)号(?=那天|当天|的时候|早上|上午|中午|下午|晚上)", _read_day_of_month),
+    (r"\bhalf a year ago\b|半年(?:之前|以前|前)", _read_half_a_year_ago),
+    (r"\bthe other (?P<unit>day)\b", _read_few),
+    (r"(?P<which>[上这本])个?月(?P<part>初|中旬|中|底|末)", _read_part_of_month),
     (rf"\blast {_MONTH}", _read_named_month),
     (r"\b(?P<which>last|this) (?P<season>spring|summer|autumn|fall|winter)\b", _read_season),
-    (r"\b(?:a few|several|some) (?P<unit>day|week)s ago\b", _read_few),
+    (r"\b(?:a few|several|some|a couple of) (?P<unit>day|week)s ago\b", _read_few),
     (r"\b(?:last|past) few (?P<unit>day|week)s\b", _read_few),
-    (rf"\bon (?P<weekday>{_WEEKDAY})\b", _read_weekday),
+    (rf"\b(?:on|since) (?P<weekday>{_WEEKDAY})\b", _read_weekday),
     (rf"\b{_COUNT} (?P<unit>{_UNIT})s? ago\b", _read_ago),
     (rf"\b(?:past|last) (?:(?P<count>{_COUNT}) )?(?P<unit>{_UNIT})s?\b", _read_past),
     (r"(?P<which>[今去前])年的?(?P<season>[春夏秋冬])[天季]", _read_season),
@@ -354,9 +460,19 @@ _RELATIVE: tuple[tuple[str, _Reader], ...] = (
 _PLAIN = [(pattern, read) for pattern, read in _RELATIVE if read in (_read_typed, _read_weekend)]
 """What means one stretch of time, whether it was or is to come."""
 
+_SINCE = re.compile(r"\b(?:since|seit|desde|depuis)\b|从", re.IGNORECASE)
+_SINCE_ZH = re.compile("以来|到现在|至今")
+_BEFORE = re.compile(r"\b(?:before|prior to|vor dem|antes de|avant)\b(?! yesterday| last\b)", re.IGNORECASE)
+_BEFORE_ZH = re.compile("[之以]前")
+
+_LATIN = regex("[A-Za-z]")
+_IN_DIGITS = "[-/.]"
+
 _BETWEEN = regex(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
 _MAY_HOLD_TIME = regex(
-    r"\d|[年月日号周天季昨今明前后]|星期|礼拜|\b(?:over|several|some|few)\s|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this|next|ago"
-    r"|on\s|in\s|of\s|since|early|mid|late|during|until|by\s)",
+    r"\d|[年月日号周天季昨今明前后]|星期|礼拜|圣诞|情人节|元旦|五一|国庆"
+    r"|\b(?:over|several|some|few|the other)\s|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this"
+    r"|next|ago|on\s|in\s|of\s|since|early|mid|late|during|until|by\s|christmas|new year|halloween"
+    r"|valentine)",
     re.IGNORECASE,
 )

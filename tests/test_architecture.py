@@ -14,11 +14,11 @@ import pytest
 import memcli
 
 LINE = """
-__main__ → cli → serve → mcp → doctor → mend → eval → chat → memory → absorb → moved → reading → retold
-→ vectors → learn → backup → sessions → tasks → undo → renewal → selection → stats → package → export → models
-→ store → prompt → history → inject → relevance → rank → wording → updates → statements → keywords → timewords
-→ lifecycle → about → extract → passages → variants → importers → redact → config → weights → age → atomic
-→ record_json → text → times → types → stop → lean → errors
+__main__ → cli → serve → mcp → doctor → mend → eval → chat → memory → absorb → moved → reading → retold →
+vectors → learn → backup → sessions → tasks → undo → renewal → selection → stats → package → export → models
+→ store → prompt → history → inject → relevance → rank → wording → updates → statements → keywords →
+timewords → timewords_abroad → lifecycle → about → extract → passages → variants → importers → redact →
+config → weights → age → atomic → record_json → text → times → types → stop → lean → errors
 """
 STATIONS = LINE.replace("→", "").split()
 
