@@ -311,8 +311,8 @@ _DATES: tuple[tuple[str, _Reader], ...] = (
     ),
     (rf"\bQ(?P<quarter>[1-4]),? (?:of |in )?{_YEAR}", _read_quarter),
     (
-        rf"\b(?:at|on|over|around|for|last|this|during) (?P<holiday>Christmas|New Year['\u2019]s Eve|Halloween"
-        rf"|Valentine['\u2019]s Day)(?:,? (?:of |in )?{_YEAR})?",
+        rf"\b(?:at|on|over|around|for|last|this|during) (?P<holiday>Christmas|New Year['\u2019]s Eve"
+        rf"|Halloween|Valentine['\u2019]s Day)(?:,? (?:of |in )?{_YEAR})?",
         _read_holiday,
     ),
     (

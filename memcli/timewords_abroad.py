@@ -263,8 +263,8 @@ _LANGUAGES: Sequence[tuple[str, bool, _Rows]] = (
         _GERMAN,
     ),
     (
-        "_ayer anteayer antier _hoy anoche mañana pasad últim _este_ _esta_ próxim _viene _hace_ _de_ _en_ _el_"
-        " desde_ principios mediados finales navidad",
+        "_ayer anteayer antier _hoy anoche mañana pasad últim _este_ _esta_ próxim _viene _hace_ _de_ _en_"
+        " _el_ desde_ principios mediados finales navidad",
         True,
         _SPANISH,
     ),
