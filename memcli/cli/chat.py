@@ -273,7 +273,9 @@ def show_why(run: Run, exchange: Exchange, *, forgotten: Collection[str] = ()) -
             continue
         shown = one_line((hit.excerpt or hit.record.text)[:80])
         told = parts_told({name: part for name, part in hit.parts.items() if part}) or "always told"
-        run.out.message(f"{hit.record.id[:8]}  {hit.score:.2f}  {tokens} tokens  {shown}\n          {told}")
+        # What is told whatever the question was not asked how well it answers.
+        score = f"{hit.score:.2f}" if hit.parts else "   –"
+        run.out.message(f"{hit.record.id[:8]}  {score}  {tokens} tokens  {shown}\n          {told}")
     for id_, reason in block.dropped:
         run.out.message(f"{id_[:8]}  left out: {reason}")
     run.out.message(f"{block.tokens} of {block.budget} tokens")

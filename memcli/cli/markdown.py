@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,7 @@ from memcli.text import neutral, regex
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.segment import Segment
+    from rich.syntax import ANSISyntaxTheme
 
 _WIDE = (
     "[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\U00020000-\U0003ffff]"
@@ -83,7 +85,11 @@ def _chars_in(text: str, width: int) -> int:
 
 def render(text: str, console: Console, *, width: int) -> list[list[Segment]]:
     """The lines of a Markdown text on a terminal, none blank at its ends; controls are neutralised."""
-    lines = console.render_lines(_markdown(neutral(text)), console.options.update(width=width), pad=False)
+    from rich.theme import Theme
+
+    # A background of its own would be a black box on a light terminal.
+    with console.use_theme(Theme({"markdown.code": "bold cyan"})):
+        lines = console.render_lines(_markdown(neutral(text)), console.options.update(width=width), pad=False)
     told = [at for at, line in enumerate(lines) if any(segment.text.strip() for segment in line)]
     return lines[told[0] : told[-1] + 1] if told else []
 
@@ -111,7 +117,7 @@ def _markdown(text: str) -> Any:
             yield Syntax(
                 code,
                 self.lexer_name,
-                theme="ansi_dark",
+                theme=_colors(),
                 word_wrap=True,
                 background_color="default",
                 padding=0,
@@ -127,3 +133,28 @@ def _markdown(text: str) -> Any:
         }
 
     return Answer(text, hyperlinks=False)
+
+
+@cache
+def _colors() -> ANSISyntaxTheme:
+    """The colours of code, none of them bright: to be read on a light terminal as well as on a dark one."""
+    from pygments import token  # type: ignore[import-untyped]
+    from rich.style import Style
+    from rich.syntax import ANSISyntaxTheme
+
+    return ANSISyntaxTheme(
+        {
+            token.Token: Style(),
+            token.Comment: Style(dim=True),
+            token.Keyword: Style(color="magenta"),
+            token.Keyword.Type: Style(color="cyan"),
+            token.Name.Builtin: Style(color="cyan"),
+            token.Name.Class: Style(bold=True),
+            token.Name.Function: Style(bold=True),
+            token.Literal.Number: Style(color="cyan"),
+            token.Literal.String: Style(color="green"),
+            token.Generic.Deleted: Style(color="red"),
+            token.Generic.Inserted: Style(color="green"),
+            token.Generic.Heading: Style(bold=True),
+        }
+    )

@@ -104,3 +104,15 @@ def test_what_is_final_looks_the_same_whatever_comes(at: int) -> None:
 )
 def test_only_the_last_block_may_still_change(text: str, final: str) -> None:
     assert text[: final_chars(text)] == final
+
+
+def test_colours_are_read_on_a_light_terminal_as_well_as_on_a_dark_one() -> None:
+    console = Console(width=80, force_terminal=True, color_system="standard")
+    styles = [
+        segment.style for line in render(ANSWER, console, width=80) for segment in line if segment.style
+    ]
+    assert any(style.color for style in styles)
+    assert [style for style in styles if style.bgcolor and not style.bgcolor.is_default] == []
+    assert [
+        style for style in styles if style.color and style.color.name in ("white", "black", "yellow")
+    ] == []
