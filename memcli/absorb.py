@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memcli import lifecycle, retold
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 BATCH = 4_000
 # So much text makes a batch as well: a few huge notes are as heavy as many messages.
 _BATCH_CHARS = 2_000_000
+# So many files share one commit at most, and are read again when they are not stored yet at a kill.
+_FILES = 100
+_NEVER: Version = ("", 0)
 _TOLD_EVERY = 500  # records; a progress bar need not move more often
 _BAD_LINES_TOLD = 1_000
 _OWN_ID = regex(r"[0-9A-Za-z_-]{4,64}")
@@ -108,6 +112,8 @@ class Shelf:
         """The memory that stands in the place of this one now."""
         return self.store.newest(id_, now=self.now)
 
+
+_Marked: TypeAlias = "tuple[_Told, Origin, Taking]"
 
 Shelves: TypeAlias = Callable[[], AbstractContextManager[Shelf]]
 """Opens the shelf for one batch: the store must not stay locked while a file is read."""
@@ -187,8 +193,8 @@ class _Tally:
         if change.record.kind != "episode" and len(self.note_ids) <= NOTES_KEPT:
             self.note_ids.append(change.record.id)
 
-    def report(self, path: str, form: str | None) -> FileReport:
-        """The counts as they stand."""
+    def report(self, path: str, form: str | None, told: Sequence[str] = ()) -> FileReport:
+        """The counts as they stand; `told` is what else there is to say."""
         # Every record that was kept has one outcome and is counted once, as a message or as a note.
         assert self.messages.total() + self.notes == self.outcomes.total()
         return FileReport(
@@ -203,7 +209,7 @@ class _Tally:
             redacted=dict(self.redacted),
             skipped=dict(self.skipped),
             bad_lines=tuple(self.bad_lines),
-            warnings=tuple(self.warnings),
+            warnings=(*self.warnings, *told),
             oldest=self.oldest,
             newest=self.newest,
             error=self.error,
@@ -212,35 +218,28 @@ class _Tally:
 
 def absorb_file(
     source: Source,
+    pile: Pile,
     *,
-    place: Callable[[Source], str],
-    intake: Intake,
-    now: Millis,
-    shelf: Shelves,
+    place_of: Callable[[Source], str],
     progress: Callable[[int, int | None], None],
     before: tuple[Reading, Place] | None,
-    keep: Callable[[Reading], None],
-) -> tuple[FileReport | None, Reading | None]:
-    """Take in one file, or what an archive holds.
+    buried: int,
+) -> Taking:
+    """Take in one file, or what an archive holds: it is stored to its end once the pile tells so.
 
     Args:
         source: the file.
-        place: the conversation of what names none in this file, or in this member of it.
-        intake: how it is wanted.
-        now: the clock.
-        shelf: opens the shelf of a batch.
+        pile: where what it holds is put.
+        place_of: the conversation of what names none in this file, or in this member of it.
         progress: told (bytes read, bytes in all or None), now and then.
         before: what an earlier reading gave of the beginning of the file, and its end.
-        keep: told what a file by lines has given so far, now and then.
-
-    Returns:
-        What became of it, None when it only belongs to an export (settings…); and what another reading
-        need not read again, None for nothing more than what is kept.
+        buried: how much was forgotten of the store when the reading began.
     """
-    taking = _Taking(place, intake, now, _Batch(shelf, intake, now), progress, before, keep)
+    taking = Taking(source, pile, place_of, progress, before, buried)
+    options = pile.intake.options
     try:
         is_archive = source.kind == "zip"
-        for part in parts(source, encoding=intake.options.encoding, format_name=intake.format_name):
+        for part in parts(source, encoding=options.encoding, format_name=pile.intake.format_name):
             if isinstance(part, Notice):
                 taking.tally.warnings.append(part.text)
             elif is_archive:
@@ -251,31 +250,72 @@ def absorb_file(
     except UsageError as error:
         # What was read before stays; the report says why no more was.
         taking.tally.error = error
-    taking.batch.store(taking.tally)
-    taking.tally.warnings += [notice.text for notice in retold.notices(taking.tally.changed_roles)]
-    report = taking.report(source.path)
-    if taking.is_followed or report is None:
-        return report, taking.reading
-    return report, all_of(report, source, taking.tally.note_ids)
+    pile.end(taking)
+    return taking
 
 
-@dataclass(slots=True)
-class _Taking:
-    """A file on its way in."""
+@dataclass(slots=True, eq=False)
+class Taking:
+    """A file on its way in. Once it is stored to its end, what became of it."""
 
-    place: Callable[[Source], str]
-    intake: Intake
-    now: Millis
-    batch: _Batch
+    source: Source
+    pile: Pile
+    place_of: Callable[[Source], str]
     progress: Callable[[int, int | None], None]
     before: tuple[Reading, Place] | None
-    keep: Callable[[Reading], None]
-    reading: Reading | None = None
+    buried: int
+    so_far: Reading | None = None
     """How far a file by lines is stored, until the next such place is reached."""
     is_followed: bool = False
     tally: _Tally = field(default_factory=_Tally)
     forms: dict[str, None] = field(default_factory=dict)
     """The names of the formats that were met, in order."""
+    asked: dict[str, tuple[Source, str]] = field(default_factory=dict)
+    """The conversations of what names none, by the path of the file or member."""
+    seen: Seen = field(default_factory=Seen)
+    """What this file held so far is known by: what repeats inside one file is skipped."""
+    forks: retold.Forks = field(default_factory=retold.Forks)
+    looked_at: Version = None
+    """The store without what this file has added to it; that alone is searched, however large the file."""
+    left_at: Version = _NEVER
+
+    @property
+    def intake(self) -> Intake:
+        """How it is wanted."""
+        return self.pile.intake
+
+    @property
+    def report(self) -> FileReport | None:
+        """What became of it; None when it only belongs to an export (settings…)."""
+        tally = self.tally
+        if not self.forms and not tally.warnings and tally.error is None:
+            return None
+        if tally.failures and not tally.has_anything:
+            tally.error = tally.failures[0]
+        told = retold.notices(tally.changed_roles)
+        return tally.report(self.source.path, self._form(), [notice.text for notice in told])
+
+    @property
+    def reading(self) -> Reading | None:
+        """What another reading need not read again; None for nothing more than was kept."""
+        report = self.report
+        if self.is_followed or report is None:
+            return self.so_far
+        return all_of(report, self.source, self.tally.note_ids)
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """The conversations of what names none, by the fingerprint of the file or member."""
+        if self not in self.pile.files or not self.tally.outcomes["added"]:
+            return {}
+        known = self.asked.values()
+        return {file.fingerprint: name for file, name in known if file is self.source or file.is_read}
+
+    def place(self, file: Source) -> str:
+        """The conversation of what names none in this file or member; most histories never ask."""
+        if file.path not in self.asked:
+            self.asked[file.path] = (file, self.place_of(file))
+        return self.asked[file.path][1]
 
     def go_on(self, part: Part) -> None:
         """Read a file by lines from where it was left."""
@@ -292,10 +332,10 @@ class _Taking:
 
     def reach(self, reached: Reached) -> None:
         """Store all that stands before a place between two lines, and remember the place."""
-        self.batch.store(self.tally)
-        if self.reading is not None:
-            self.keep(self.reading)
-        self.reading = so_far(self.tally.report("", self._form()), reached, self.tally.sessions)
+        self.pile.store()
+        if self.so_far is not None:
+            self.pile.stored([self])
+        self.so_far = so_far(self.tally.report("", self._form()), reached, self.tally.sessions)
 
     def _form(self) -> str | None:
         return " + ".join(self.forms) or None
@@ -318,21 +358,12 @@ class _Taking:
         self.forms[part.form.name] = None
         items = read(part.source, options=self.intake.options, format_name=part.form.name)
         for number, told in enumerate(_records(items, self, lambda: self.place(part.source))):
-            self.batch.add(told, self.tally)
-            is_full = self.batch.is_full
+            self.pile.add(told, self)
+            is_full = self.pile.is_full
             if is_full:
-                self.batch.store(self.tally)
+                self.pile.store()
             if is_full or number % _TOLD_EVERY == 0:
                 self.progress(part.before_bytes + part.source.bytes_read, part.total_bytes)
-
-    def report(self, path: str) -> FileReport | None:
-        """What became of it."""
-        tally = self.tally
-        if not self.forms and not tally.warnings and tally.error is None:
-            return None
-        if tally.failures and not tally.has_anything:
-            tally.error = tally.failures[0]
-        return tally.report(path, self._form())
 
 
 def unread(path: Unreadable) -> FileReport:
@@ -357,7 +388,7 @@ class _Told:
     has_session: bool = False
 
 
-def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -> Iterator[_Told]:
+def _records(items: Iterator[Item], taking: Taking, place: Callable[[], str]) -> Iterator[_Told]:
     tally = taking.tally
     for item in items:
         match item:
@@ -367,10 +398,10 @@ def _records(items: Iterator[Item], taking: _Taking, place: Callable[[], str]) -
                 taking.reach(item)
             case Conversation():
                 session = item.id or place()
-                said = _of_conversation(item, session, tally.sessions, taking.now)
+                said = _of_conversation(item, session, tally.sessions, taking.pile.now)
                 yield from _wanted(said, tally, taking.intake)
             case Document():
-                document = _Told(_of_document(item, taking.now), item.echo)
+                document = _Told(_of_document(item, taking.pile.now), item.echo)
                 yield from _wanted(iter([document]), tally, taking.intake)
             case Record():
                 yield from _own(item, tally)
@@ -452,21 +483,20 @@ def _scrubbed(record: Record, redacted: Counter[str]) -> Record:
 
 
 @dataclass(slots=True)
-class _Batch:
-    """Records on their way onto a shelf. One file's batches share what that file has added."""
+class Pile:
+    """Records on their way onto a shelf, in one commit: of several small files, or a part of a large one."""
 
     shelf: Shelves
+    """Opens the shelf for one batch."""
     intake: Intake
     now: Millis
-    seen: Seen = field(default_factory=Seen)
-    """What this file held so far is known by: what repeats inside one file is skipped."""
-    before: Version = None
-    """The store without what this file has added to it; that alone is searched, however large the file."""
-    left_at: Version = ("", 0)
-    forks: retold.Forks = field(default_factory=retold.Forks)
-    waiting: list[_Told] = field(default_factory=list)
+    stored: Callable[[Sequence[Taking]], None]
+    """Told of files that are stored to their end; of one by lines also of how far it is, now and then."""
+    waiting: list[tuple[_Told, Taking]] = field(default_factory=list)
     known: list[Record] = field(default_factory=list)
     """What was known of the pile, where it is to be learned from."""
+    files: list[Taking] = field(default_factory=list)
+    """Those of which nothing more comes."""
     chars: int = 0
 
     @property
@@ -474,53 +504,81 @@ class _Batch:
         """Whether it is time to store it."""
         return len(self.waiting) >= BATCH or self.chars >= _BATCH_CHARS
 
-    def add(self, told: _Told, tally: _Tally) -> None:
+    def add(self, told: _Told, taking: Taking) -> None:
         """Put one more record on the pile."""
         if not told.record.text.strip():
-            tally.skipped["empty"] += 1
+            taking.tally.skipped["empty"] += 1
             return
-        self.waiting.append(told)
+        self.waiting.append((told, taking))
         self.chars += len(told.record.text)
 
-    def store(self, tally: _Tally) -> None:
-        """Store the pile in one commit and count what became of each record."""
-        if not self.waiting:
-            return
-        with self.shelf() as shelf:
-            origins = [lifecycle.origin_of(told.record, shelf.key, echo=told.echo) for told in self.waiting]
-            if shelf.version() != self.left_at:
-                # The first batch, or somebody else has written since.
-                self.before = shelf.version()
-            known = shelf.known(origins, at=self.before)
-            asked = [told.record.id for told in self.waiting if told.record.id]
-            asked += [
-                id_ for origin in origins if self._is_looked_at(origin, known) and (id_ := known.id(origin))
-            ]
-            view = _View(shelf, known, shelf.get(list(dict.fromkeys(asked))))
-            changes: dict[str, Change] = {}  # one of a memory: a file may tell twice what is learned of it
-            for told, origin in zip(self.waiting, origins, strict=True):
-                changes |= {change.record.id: change for change in self._plan(told, origin, view, tally)}
-            shelf.keep(list(changes.values()))
-            shelf.learn(self.known)
-            self.left_at = shelf.version()
-        self.waiting, self.known, self.chars = [], [], 0
+    def end(self, taking: Taking) -> None:
+        """Nothing more comes of this file; the next one joins it, if both are small."""
+        self.files.append(taking)
+        # A copy of a file that names no conversation is known by its bytes, but only once it is stored.
+        if len(self.files) >= _FILES or taking.left_at != _NEVER or taking.asked:
+            self.store()
+
+    def store(self) -> None:
+        """Store the pile and count what became of each record."""
+        if self.waiting:
+            with self.shelf() as shelf:
+                self._store(shelf)
+            self.waiting, self.known, self.chars = [], [], 0
+        if self.files:
+            self.stored(self.files)
+            self.files = []
+
+    def _store(self, shelf: Shelf) -> None:
+        marked = [
+            (told, lifecycle.origin_of(told.record, shelf.key, echo=told.echo), taking)
+            for told, taking in self.waiting
+        ]
+        plan = _Plan(shelf)
+        view: _View | None = None
+        for at, group in _by_file(marked):
+            taking = group[0][2]
+            if view is None or taking not in self.files or plan.touches(group, view):
+                # What the files before this one tell of the same has to be looked at where it is stored.
+                plan.carry_out()
+                view = self._view(shelf, marked[at:], taking)
+            taking.looked_at = view.version
+            for told, origin, _ in group:
+                plan.add(self._plan(told, origin, view, taking))
+        plan.carry_out()
+        shelf.learn(self.known)
+        taking.left_at = shelf.version()
+
+    def _view(self, shelf: Shelf, marked: Sequence[_Marked], taking: Taking) -> _View:
+        """What is known of these records; a file that is stored in parts does not see what it has added."""
+        version = shelf.version()
+        if version == taking.left_at:
+            # Nobody else has written since the part before.
+            version = taking.looked_at
+        known = shelf.known([origin for _, origin, _ in marked], at=version)
+        asked = [told.record.id for told, _, _ in marked if told.record.id]
+        asked += [
+            id_ for _, origin, _ in marked if self._is_looked_at(origin, known) and (id_ := known.id(origin))
+        ]
+        return _View(shelf, version, known, shelf.get(list(dict.fromkeys(asked))))
 
     def _is_looked_at(self, origin: Origin, known: lifecycle.Known) -> bool:
         """Whether what is stored tells more than that it is known."""
         by_place = origin.place is not None and origin.place in known.stored
         return not by_place or origin.echo is not None or self.intake.options.me is not None
 
-    def _plan(self, told: _Told, origin: Origin, view: _View, tally: _Tally) -> Sequence[Change]:
+    def _plan(self, told: _Told, origin: Origin, view: _View, taking: Taking) -> Sequence[Change]:
+        tally = taking.tally
         stored = view.stored.get(view.known.id(origin) or "")
-        record, marks = self.forks.at_home(told.record, stored), _marks(told, origin)
-        if self.seen.has_any(marks):
+        record, marks = taking.forks.at_home(told.record, stored), _marks(told, origin)
+        if taking.seen.has_any(marks):
             tally.skipped["duplicate"] += 1
             return ()
-        self.seen.update(marks)
+        taking.seen.update(marks)
         if record.id in view.stored:
             tally.count(record, "known")
             return ()
-        known = self._known(told, origin, view)
+        known = self._known(told, origin, view, taking)
         named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, view.shelf.key))
         change = lifecycle.reconcile(named, origin, known, restore=self.intake.restore)
         if record.id and change.action == "add":
@@ -534,13 +592,13 @@ class _Batch:
         tally.note_known_by(next((each for each in changes if each.action == "add"), change))
         return [change for change in changes if change.action != "skip"]
 
-    def _known(self, told: _Told, origin: Origin, view: _View) -> lifecycle.Known:
+    def _known(self, told: _Told, origin: Origin, view: _View, taking: Taking) -> lifecycle.Known:
         """What is known, without what only looks like this record."""
         there = view.known.id(origin)
         stored = view.stored.get(there or "")
         if told.record.id:
             # Two of our own that share an origin: one has replaced the other.
-            is_other = there is not None and self.seen.has_any([there])
+            is_other = there is not None and taking.seen.has_any([there])
         elif stored is None or (origin.place or "") in view.known.stored:
             is_other = False
         elif told.record.kind == "document":
@@ -574,11 +632,52 @@ class _Batch:
         return lifecycle.supersede(before, added, now=record.updated_at or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """What the store knows of the records of one batch."""
+@dataclass(slots=True)
+class _Plan:
+    """What is to be changed on a shelf, in one commit."""
 
     shelf: Shelf
+    changes: dict[str, Change] = field(default_factory=dict)
+    """One of a memory: a file may tell twice what is learned of it."""
+    marks: set[str] = field(default_factory=set)
+    """What these are known by."""
+
+    def add(self, changes: Sequence[Change]) -> None:
+        """Change this too."""
+        self.changes |= {change.record.id: change for change in changes}
+        self.marks.update(
+            mark for change in changes if change.origin for mark in lifecycle.hashes(change.origin)
+        )
+
+    def touches(self, group: Sequence[_Marked], view: _View) -> bool:
+        """Whether it changes what one of these records is."""
+        return any(
+            self.marks.intersection(lifecycle.hashes(origin)) or view.known.id(origin) in self.changes
+            for _, origin, _ in group
+        )
+
+    def carry_out(self) -> None:
+        """Make the changes."""
+        if self.changes:
+            self.shelf.keep(list(self.changes.values()))
+        self.changes, self.marks = {}, set()
+
+
+def _by_file(marked: Sequence[_Marked]) -> Iterator[tuple[int, list[_Marked]]]:
+    """The records of each file, and how many stand before them."""
+    at = 0
+    for _, group in groupby(marked, key=lambda each: id(each[2])):
+        records = list(group)
+        yield at, records
+        at += len(records)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the store knew, at a version, of the records of one batch."""
+
+    shelf: Shelf
+    version: Version
     known: lifecycle.Known
     stored: Mapping[str, Record]
 

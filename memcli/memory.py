@@ -76,7 +76,7 @@ from memcli.weights import HALF_LIFE_DAYS
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from memcli.absorb import Intake, Shelf
+    from memcli.absorb import Intake, Pile, Shelf, Taking
     from memcli.age import Key, Lock
     from memcli.backup import Progress as BytesDone
     from memcli.backup import Restored
@@ -417,7 +417,7 @@ class Memory:
             intake: how it is wanted.
             progress: told (bytes read, bytes in all) of the file at hand.
         """
-        from memcli.absorb import unread
+        from memcli.absorb import Pile, Taking, unread
         from memcli.importers import Unreadable, sources
 
         began = time.perf_counter()
@@ -425,19 +425,25 @@ class Memory:
         if side is not None and sessions.has_waiting(side) and not intake.dry_run:
             # What a chat exports has to be known here.
             sessions.keep(self)
-        reports: list[FileReport] = []
         planned: dict[str, str] = {}
         plan: list[Change] = []
+        stored = partial(self._note_read, intake)
+        pile = Pile(partial(self._shelf, intake, planned, plan), intake, self.clock(), stored)
+        taken: list[FileReport | Taking] = []
         with self.one_command():
-            for source in sources(paths):
-                if isinstance(source, Unreadable):
-                    reports.append(unread(source))
-                    continue
-                if source.key and self.place.holds(Path(source.key)):
-                    continue
-                with source:
-                    report = self._absorb_one(source, intake, planned, plan, progress)
-                reports += [report] if report else []
+            try:
+                for source in sources(paths):
+                    if isinstance(source, Unreadable):
+                        taken.append(unread(source))
+                    elif not (source.key and self.place.holds(Path(source.key))):
+                        with source:
+                            taken.append(self._absorb_one(source, pile, progress))
+                pile.store()
+            except KeyboardInterrupt:
+                pile.store()  # what was read is kept
+                raise
+            told = (each.report if isinstance(each, Taking) else each for each in taken)
+            reports = [report for report in told if report]
             if any(report.added for report in reports) and not intake.dry_run:
                 self._renew(until=time.monotonic() + max(_AFTER_ANSWER_S, (time.perf_counter() - began) / 4))
         if sum(report.added for report in reports) >= _MANY_ADDED and not intake.dry_run:
@@ -446,16 +452,12 @@ class Memory:
         return Imported(files=tuple(reports), took_ms=took_ms, plan=tuple(plan))
 
     def _absorb_one(
-        self,
-        source: Source,
-        intake: Intake,
-        planned: dict[str, str],
-        plan: list[Change],
-        progress: Callable[[int, int], None] | None,
-    ) -> FileReport | None:
+        self, source: Source, pile: Pile, progress: Callable[[int, int], None] | None
+    ) -> FileReport | Taking:
         from memcli import reading
         from memcli.absorb import absorb_file
 
+        intake = pile.intake
         self._follow_moved(source, intake)
         before = self._read_before(source, intake)
         if before and before[0].size == source.size:
@@ -467,28 +469,7 @@ class Memory:
             if progress and total:
                 progress(done, total)
 
-        # Most histories name their conversations, and then the place of a file is never asked for.
-        places: dict[str, tuple[Source, str]] = {}
-
-        def place(file: Source) -> str:
-            if file.path not in places:
-                places[file.path] = (file, self._place_of(file))
-            return places[file.path][1]
-
-        note = partial(self._note_read, source, intake, buried=buried)
-        report, done = absorb_file(
-            source,
-            place=place,
-            intake=intake,
-            now=self.clock(),
-            shelf=partial(self._shelf, intake, planned, plan),
-            progress=tell,
-            before=before,
-            keep=note,
-        )
-        asked = places.values() if report and report.added and not intake.dry_run else ()
-        note(done, places={f.fingerprint: name for f, name in asked if f is source or f.is_read})
-        return report
+        return absorb_file(source, pile, place_of=self._place_of, progress=tell, before=before, buried=buried)
 
     @contextmanager
     def _shelf(self, intake: Intake, planned: dict[str, str], plan: list[Change]) -> Iterator[Shelf]:
@@ -515,29 +496,24 @@ class Memory:
 
             yield absorb.Shelf(store, self.clock(), {}, keep, partial(self._queue, side))
 
-    def _note_read(
-        self,
-        source: Source,
-        intake: Intake,
-        done: Reading | None,
-        *,
-        buried: int,
-        places: Mapping[str, str] = {},
-    ) -> None:
-        """Remember what was read of a file: it may come again, moved, grown or as it is.
-
-        `places` are the conversations of what names none in it, by the fingerprint of their file or member.
-        """
-        from memcli import reading
-
-        if intake.dry_run or not (places or (done and source.key)):
+    def _note_read(self, intake: Intake, files: Sequence[Taking]) -> None:
+        """Remember what was read of stored files: they may come again, moved, grown or as they are."""
+        done = [(file, file.reading) for file in files]
+        places = {fingerprint: place for file in files for fingerprint, place in file.places.items()}
+        if intake.dry_run or not (places or any(reading and file.source.key for file, reading in done)):
             return
         with self.write() as (store, side):
             for fingerprint, place in places.items():
                 side.note_file(lifecycle.keyed_hash(store.state.key, "file", fingerprint), place)
-            # Something forgotten meanwhile: the counts are no longer what a second reading would give.
-            if done and source.key and side.tombstones() == buried:
-                reading.note(side, source, repr(intake), done)
+            self._note(side, intake, done)
+
+    def _note(self, side: Side, intake: Intake, done: Sequence[tuple[Taking, Reading | None]]) -> None:
+        from memcli import reading
+
+        # Something forgotten meanwhile: the counts are no longer what a second reading would give.
+        buried = side.tombstones()
+        read = [(file.source, told) for file, told in done if told and file.buried == buried]
+        reading.note(side, [(source, told) for source, told in read if source.key], repr(intake))
 
     def _read_before(self, source: Source, intake: Intake) -> tuple[Reading, FilePlace] | None:
         """What the beginning of a file gave that was read the same way and has not changed since."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -159,11 +159,15 @@ def is_known(side: Side, source: Source) -> bool:
     return side.read_of(file_mark(side.state().key, source.key)) is not None
 
 
-def note(side: Side, source: Source, asked: str, reading: Reading) -> None:
-    """Remember a reading, until something is forgotten."""
+def note(side: Side, readings: Iterable[tuple[Source, Reading]], asked: str) -> None:
+    """Remember readings, until something is forgotten."""
+    from memcli.store.side import Read
+
     key = side.state().key
-    mark = mark_of(key, reading.digest, asked)
-    side.note_read(file_mark(key, source.key), mark, reading.size, reading.counts)
+    side.note_reads(
+        Read(file_mark(key, source.key), mark_of(key, done.digest, asked), done.size, done.counts)
+        for source, done in readings
+    )
 
 
 def drop(side: Side, source: Source) -> None:

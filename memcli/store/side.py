@@ -540,12 +540,11 @@ class Side:
             rows = self._db.execute("SELECT * FROM reads WHERE size = ?", (size,)).fetchall()
         return [_to_read(row) for row in rows]
 
-    def note_read(self, file: str, mark: str, size: int, counts: Mapping[str, Any]) -> None:
-        """Remember how far a file was read, until something is forgotten: counts, never words."""
+    def note_reads(self, reads: Iterable[Read]) -> None:
+        """Remember how far files were read, until something is forgotten: counts, never words."""
+        rows = [(read.file, read.mark, read.size, json.dumps(read.counts)) for read in reads]
         with self.change() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO reads VALUES (?, ?, ?, ?)", (file, mark, size, json.dumps(counts))
-            )
+            db.executemany("INSERT OR REPLACE INTO reads VALUES (?, ?, ?, ?)", rows)
 
     def drop_read(self, file: str) -> None:
         """A file is about to be read anew: what an older reading gave says nothing of it any more."""
