@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +47,8 @@ _SETTINGS = {
 # each of its own keeps what it has freed. And these keep a little more between two questions: to get the
 # pages of some megabytes of vectors anew each time takes longer than to compare them.
 _HEAPS = ((-8, 2), (-1, 64 << 20), (-3, 32 << 20))
+# So many times as many rows as are asked for are looked at with their whole vectors.
+_REFINE = 5
 
 
 class GoneError(StoreError):
@@ -219,6 +221,17 @@ class FTS:
             "document_granularity": "row",
         }
         self.__dict__.update(defaults | options)
+
+
+class IvfSq:
+    """An index of vectors: in partitions, a byte a number (known by its class name too)."""
+
+    def __init__(self) -> None:
+        self.distance_type = "cosine"
+        self.num_partitions = None
+        self.max_iterations = 50
+        self.sample_rate = 256
+        self.target_partition_size = None
 
 
 class MatchQuery:
@@ -400,6 +413,17 @@ class Table:
             query.limit(limit)
         return _batches(query)
 
+    def collect(self, columns: Sequence[str], *, where: str) -> Coroutine[Any, Any, list[pa.RecordBatch]]:
+        """All batches of the rows that match, few of them. Await with `run`."""
+
+        def build() -> Any:
+            query = self._inner.query()
+            query.select_columns(list(columns))
+            query.where(where)
+            return query
+
+        return _collected(build)
+
     def match(
         self, text: str, column: str, *, columns: Sequence[str], limit: int, where: str | None = None
     ) -> Coroutine[Any, Any, list[dict[str, Any]]]:
@@ -416,18 +440,21 @@ class Table:
         return _rows(build)
 
     def nearest(
-        self, vector: Any, *, columns: Sequence[str], limit: int, where: str | None = None
+        self, vector: Any, *, columns: Sequence[str], limit: int
     ) -> Coroutine[Any, Any, list[dict[str, Any]]]:
-        """Rows nearest to a float32 Arrow array, with `_distance` (1 − cosine). Await with `run`."""
+        """Rows nearest to a float32 Arrow array, with `_distance` (1 − cosine). Await with `run`.
+
+        Where there is an index it tells which rows come near; their distance is that of the vectors
+        themselves.
+        """
 
         def build() -> Any:
             query = self._inner.query().nearest_to(vector)
             query.column("vector")
             query.distance_type("cosine")
+            query.refine_factor(_REFINE)
             query.select_columns([*columns, "_distance"])
             query.limit(limit)
-            if where:
-                query.where(where)
             return query
 
         return _rows(build)
@@ -518,6 +545,10 @@ class Table:
         run(compact())
 
 
+async def _collected(build: Callable[[], Any]) -> list[pa.RecordBatch]:
+    return [batch async for batch in await build().execute(None, None)]
+
+
 def _batches(query: Any) -> Iterator[pa.RecordBatch]:
     async def start() -> AsyncIterator[pa.RecordBatch]:
         return (await query.execute(_BATCH_ROWS, None)).__aiter__()  # type: ignore[no-any-return]
@@ -530,8 +561,5 @@ def _batches(query: Any) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-async def _rows(build: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    async for batch in await build().execute(None, None):
-        rows.extend(batch.to_pylist())
-    return rows
+async def _rows(build: Callable[[], Any]) -> list[dict[str, Any]]:
+    return [row for batch in await _collected(build) for row in batch.to_pylist()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from operator import itemgetter, mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -16,7 +17,7 @@ from memcli import lifecycle
 from memcli.errors import DamagedError, NothingMatchedError, StoreError, UsageError
 from memcli.passages import as_grams, as_words, is_unspaced, query_terms
 from memcli.store import seal
-from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run
+from memcli.store.engine import FTS, Database, GoneError, IvfSq, Table, quoted, run
 from memcli.store.rows import (
     ORIGIN_COLUMNS,
     RECORD_COLUMNS,
@@ -47,6 +48,8 @@ INDEXES: dict[str, FTS] = {
         base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False, remove_stop_words=False
     ),
 }
+INDEXED_FROM = 50_000
+"""So many vectors are worth an index: of fewer, all are looked at in a few milliseconds."""
 _ORDER = (("created_at", True), ("session_id", True), ("position", True), ("id", True))
 
 # With so few memories left by the filters, the dense list is asked of these alone.
@@ -381,10 +384,6 @@ class LanceStore:
         vectors = self._vectors(self._state.embedder)
         if vector is None or vectors is None:
             return {}
-        import pyarrow as pa
-
-        asked = pa.array(vector, pa.float32())
-        only = None
         if is_narrow(filters):
             keys = [
                 key
@@ -392,10 +391,11 @@ class LanceStore:
                 for key in batch.column(0).to_pylist()
             ]
             if len(keys) <= _NARROW:
-                only = keys
-            else:
-                limit *= 4
-        return _nearest(vectors, asked, only=only, limit=limit, beside=sorted(wanted))
+                cosines = run(_cosines_of(vectors, vector, keys))
+                best = dict(sorted(cosines.items(), key=itemgetter(1), reverse=True)[:limit])
+                return best | {key: cosines[key] for key in wanted & cosines.keys()}
+            limit *= 4
+        return _nearest(vectors, vector, limit=limit, beside=sorted(wanted))
 
     # --- writing (the lock is held) ---------------------------------------------------------------
 
@@ -526,7 +526,7 @@ class LanceStore:
 
     # --- upkeep -----------------------------------------------------------------------------------
 
-    def compact(self, *, keep_ms: int) -> None:
+    def compact(self, *, keep_ms: int, indexed_from: int = INDEXED_FROM) -> None:
         """Merge what many small writes left; versions younger than `keep_ms` stay for their readers.
 
         Raises DamagedError before what is damaged is copied.
@@ -534,6 +534,14 @@ class LanceStore:
         self.check_rows()
         for name in self.in_use():
             self.table(name).compact(keep_ms=keep_ms)
+        self.index_vectors(least=indexed_from)
+
+    def index_vectors(self, *, least: int = INDEXED_FROM) -> None:
+        """Make an index of so many vectors and more, where there is none; `compact` keeps it up to date."""
+        for name in self._state.vectors.values():
+            table = self.table(name)
+            if not table.indexes() and table.count() >= least:
+                table.index("vector", IvfSq())
 
     def check_rows(self) -> None:
         """Look at every file that holds rows. Raises DamagedError when one is not what was written."""
@@ -709,28 +717,33 @@ def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, 
     return keys if len(keys) <= limit else []
 
 
-def _nearest(
-    table: Table, asked: pa.Array, *, only: Sequence[str] | None, limit: int, beside: Sequence[str]
-) -> dict[str, float]:
-    """The cosines of the nearest passages (of these alone, or of all), and of those `beside` them."""
+def _nearest(table: Table, vector: Vector, *, limit: int, beside: Sequence[str]) -> dict[str, float]:
+    """The cosines of the nearest passages, and of those `beside` them."""
+    import pyarrow as pa
+
+    asked = pa.array(vector, pa.float32())
 
     async def ask() -> dict[str, float]:
         import asyncio
 
-        some = [
-            (keys, count) for keys, count in ((only, limit), (beside, len(beside))) if keys is None or keys
-        ]
-        found = await asyncio.gather(
-            *(
-                table.nearest(
-                    asked, columns=["key"], limit=count, where=None if keys is None else one_of("key", keys)
-                )
-                for keys, count in some
-            )
-        )
-        return {row["key"]: 1.0 - row["_distance"] for rows in found for row in rows}
+        near = table.nearest(asked, columns=["key"], limit=limit)
+        rows, named = await asyncio.gather(near, _cosines_of(table, vector, beside))
+        return {row["key"]: 1.0 - row["_distance"] for row in rows} | named
 
     return run(ask())
+
+
+async def _cosines_of(table: Table, vector: Vector, keys: Sequence[str]) -> dict[str, float]:
+    """The cosines of these passages, one by one: a search among so few would still read every vector."""
+    found: dict[str, float] = {}
+    for some in _in_parts(keys):
+        for batch in await table.collect(["key", "vector"], where=one_of("key", some)):
+            flat = batch.column("vector").flatten()
+            numbers = memoryview(flat.buffers()[1]).cast("f")[flat.offset :]
+            for place, key in enumerate(batch.column("key").to_pylist()):
+                start = place * len(vector)
+                found[key] = sum(map(mul, numbers[start : start + len(vector)], vector))
+    return found
 
 
 _CANDIDATE_COLUMNS = ("key", "start", "end", *RECORD_COLUMNS)

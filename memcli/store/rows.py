@@ -120,7 +120,8 @@ def to_vector_table(vectors: Mapping[str, Vector]) -> pa.Table:
     import pyarrow as pa
 
     dim = len(next(iter(vectors.values())))
-    flat = pa.array([number for vector in vectors.values() for number in vector], pa.float32())
+    numbers = pa.py_buffer(b"".join(vectors.values()))
+    flat = pa.Array.from_buffers(pa.float32(), len(numbers) // 4, [None, numbers])
     lists = pa.FixedSizeListArray.from_arrays(flat, dim)
     return pa.Table.from_arrays([pa.array(list(vectors), pa.string()), lists], schema=vector_schema(dim))
 
