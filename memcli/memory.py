@@ -32,7 +32,7 @@ from memcli.record_json import to_json
 from memcli.redact import scrub_record
 from memcli.selection import chosen_by, to_filters
 from memcli.stop import Stop
-from memcli.store import copies, events, identity, journal, queue, talks
+from memcli.store import copies, events, identity, journal, queue, talks, upkeep
 from memcli.store.engine import Database
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
@@ -88,11 +88,8 @@ if TYPE_CHECKING:
 
 # Candidates of each list that ranking looks at.
 _CANDIDATES = 150
-# After these many commits a store is compacted: each leaves a file, and a reader opens them all.
-_COMMITS_KEPT = 50
-# … and after an import of so many at once, which no index has words of yet.
+# After an import of so many at once the store is looked after: no index has words of them yet.
 _MANY_ADDED = 1_000
-_VERSIONS_KEPT_MS = 10 * 60 * 1000
 _AFTER_ANSWER_S = 2.0
 # What was just said is embedded before the answer; a very long text gets the rest of its vectors later.
 _AT_ONCE_S = 5.0
@@ -673,6 +670,7 @@ class Memory:
                 store.apply(renewal.bridged(store, side, records, now=self.clock()))
             if records or plan.everything:
                 purge.erase(store, side, records, at=self.clock(), everything=plan.everything)
+                self._do_later(self._index)
             if not prove:
                 return None
             return purge.prove(store, side, self.place.directories(), records, now=self.clock())
@@ -704,6 +702,7 @@ class Memory:
             store.refresh()
             undo.finish(store, side, now=now)
         self._last_entry = None
+        self._do_later(self._index)
         self._embed_now([change.record.id for change in done.restored])
         return done
 
@@ -1041,7 +1040,11 @@ class Memory:
             return 0
         if embedder.name not in background.shipped():
             self._do_later(self._note_background)
-        return vectors.fill(self, embedder, of=of, until=until, progress=progress)
+        left = vectors.fill(self, embedder, of=of, until=until, progress=progress)
+        side = self.read_side()
+        if side is not None and side.commits() >= upkeep.COMMITS_KEPT:
+            self._do_later(self._compact)
+        return left
 
     def _note_background(self) -> None:
         """Let the store know, once, what its embedder makes of sentences that say nothing."""
@@ -1084,6 +1087,8 @@ class Memory:
         if picked.embedder is None:
             raise UsageError("reembed needs an embedder", "choose builtin or ollama:MODEL")
         made = vectors.replace_embedder(self, picked.embedder, progress=progress)
+        self._do_later(self._compact)
+        self._do_later(self._index)
         return picked.embedder.name, made
 
     # --- updates ----------------------------------------------------------------------------------
@@ -1114,9 +1119,13 @@ class Memory:
     def _compact(self) -> None:
         """Merge what many small writes or a large one have left."""
         with self.write() as (store, side):
-            if side.count_commits(0):
-                store.compact(keep_ms=_VERSIONS_KEPT_MS)
-                side.reset_commits()
+            upkeep.tidy(store, side)
+
+    def _index(self) -> None:
+        """Make the index of many vectors again where an erase or another embedder has left none."""
+        if self.read().lacks_index():
+            with self.write() as (store, _):
+                store.index_vectors()
 
     # --- opening ----------------------------------------------------------------------------------
 
@@ -1244,7 +1253,7 @@ class Memory:
             self._command.append(entry)
         self._last_entry = entry
         store.apply(changes)
-        if side.is_applied() >= _COMMITS_KEPT:
+        if side.is_applied() >= upkeep.COMMITS_KEPT:
             self._do_later(self._compact)
         if side.count_unseen():
             self._do_later(self._renew_some)

@@ -84,13 +84,14 @@ def _embed(
         dealt_with = start + _A_CALL
         if until is not None and time.monotonic() > until:
             break
-    with stores.write() as (now, _):
+    with stores.write() as (now, side):
         if now.state.generation != store.state.generation:
             # Texts have changed or gone since they were read: these may be vectors of old ones.
             return 0
         if embedder.name not in now.state.vectors or (asked and now.state.embedder != embedder.name):
             now.bind(embedder.name, embedder.dim, asked=asked)
         now.add_vectors(embedder.name, vectors)
+        side.count_commits(1)
     return min(len(keys), dealt_with)
 
 

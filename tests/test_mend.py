@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from array import array
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -31,7 +32,7 @@ def memory(tmp_path: Path) -> Memory:
     memory.remember(Draft(text=LAST))
     with memory.write() as (store, _):
         store.bind("e", 2, asked=False)
-        store.add_vectors("e", {key: [1.0, 0.0] for key in store.pending("e")})
+        store.add_vectors("e", {key: array("f", [1.0, 0.0]) for key in store.pending("e")})
     memory.close()
     return memory
 

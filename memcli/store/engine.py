@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +47,9 @@ _SETTINGS = {
 # each of its own keeps what it has freed. And these keep a little more between two questions: to get the
 # pages of some megabytes of vectors anew each time takes longer than to compare them.
 _HEAPS = ((-8, 2), (-1, 64 << 20), (-3, 32 << 20))
+_SPARING_HEAPS = ((-1, 1 << 20), (-3, 128 << 10))
+# What a connection keeps of indexes and of the files' own descriptions; by default gigabytes.
+_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES = 256 << 20, 16 << 20
 # So many times as many rows as are asked for are looked at with their whole vectors.
 _REFINE = 5
 
@@ -72,12 +75,18 @@ def native(*, lean: bool = True) -> ModuleType:
     return import_module("lancedb._lancedb")
 
 
-def _set_heaps() -> None:
+def _set_heaps(heaps: Sequence[tuple[int, int]] = _HEAPS) -> None:
     import ctypes
 
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        for parameter, value in _HEAPS:
+        for parameter, value in heaps:
             libc.mallopt(parameter, value)
+        libc.malloc_trim(0)
+
+
+def spare_memory() -> None:
+    """From now on give back at once what is freed: for upkeep, which goes through all there is."""
+    _set_heaps(_SPARING_HEAPS)
 
 
 def _behind_stand_in() -> ModuleType | None:
@@ -271,6 +280,31 @@ class _Rows:
         return self.table.to_reader()
 
 
+class _Stream:
+    """Rows to append as they come; it is read once."""
+
+    rescannable = False
+    num_rows = None
+
+    def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        self.schema = schema
+        self.error: StoreError | None = None
+        self._batches = batches
+
+    def reader(self) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self._told())
+
+    def _told(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._batches
+        except StoreError as error:
+            # On its way through the compiled module it would become another.
+            self.error = error
+            raise
+
+
 def quoted(value: str) -> str:
     """A text as an SQL literal; the only way a value enters a `where`."""
     return "'" + value.replace("'", "''") + "'"
@@ -290,7 +324,10 @@ class Database:
 
     async def _connected(self) -> Any:
         if self._connection is None:
-            self._connection = await native().connect(self.uri, None, None, None, None, 0.0, None, None, None)
+            session = native().Session(_INDEX_CACHE_BYTES, _METADATA_CACHE_BYTES)
+            self._connection = await native().connect(
+                self.uri, None, None, None, None, 0.0, None, None, session
+            )
         return self._connection
 
     def table_names(self) -> list[str]:
@@ -413,6 +450,31 @@ class Table:
             query.limit(limit)
         return _batches(query)
 
+    def places(self, column: str, values: Collection[str], *, where: str | None = None) -> list[int]:
+        """Where the rows are whose `column` holds one of many values, for `take`.
+
+        A condition that names each of them would be held once for every fragment.
+        """
+        query = self._inner.query()
+        query.select_columns([column])
+        query.with_row_id()
+        if where:
+            query.where(where)
+        return [
+            place
+            for batch in _batches(query)
+            for value, place in zip(
+                batch.column(column).to_pylist(), batch.column("_rowid").to_pylist(), strict=True
+            )
+            if value in values
+        ]
+
+    def take(self, places: Sequence[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Batches of the rows at these places."""
+        query = self._inner.take_row_ids(list(places))
+        query.select_columns(list(columns))
+        return _batches(query)
+
     def collect(self, columns: Sequence[str], *, where: str) -> Coroutine[Any, Any, list[pa.RecordBatch]]:
         """All batches of the rows that match, few of them. Await with `run`."""
 
@@ -495,6 +557,20 @@ class Table:
 
         run(add())
 
+    def append(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        """Append rows as they come, in one commit."""
+        stream = _Stream(schema, batches)
+
+        async def add() -> None:
+            await self._inner.add(stream, "append")
+
+        try:
+            run(add())
+        except StoreError:
+            if stream.error is not None:
+                raise stream.error from None
+            raise
+
     def upsert(self, rows: pa.Table, *, key: str, replaces: str) -> None:
         """Insert or replace rows by `key`; rows that match `replaces` and are not among them go."""
         options: Mapping[str, Any] = {
@@ -540,6 +616,8 @@ class Table:
         async def compact() -> None:
             # A handle that is behind gets commit conflicts for ever.
             await self._inner.checkout_latest()
+            await self._inner.optimize(cleanup_since_ms=keep_ms, delete_unverified=False)
+            # What its last step has replaced only goes with another.
             await self._inner.optimize(cleanup_since_ms=keep_ms, delete_unverified=False)
 
         run(compact())

@@ -54,12 +54,15 @@ _ORDER = (("created_at", True), ("session_id", True), ("position", True), ("id",
 
 # With so few memories left by the filters, the dense list is asked of these alone.
 _NARROW = 5_000
+_DEEPER = 16
 _REOPENS = 5
 # An index looks up each word and each pair of a question, a repeated one too: a megabyte takes minutes.
 _WORD_CHARS = 8_000
 _PART_CHARS = 3
 _GRAM_CHARS = 1_000
-_IDS_AT_ONCE = 2_000
+# More values than these are no condition of a search: each fragment would hold them all.
+_IDS_AT_ONCE = 500
+_TAKEN_AT_ONCE = 5_000
 # What a person may have said of themself, in one row.
 _STATEMENT = (
     "chunks = 1 AND (role IS NULL OR role = 'user') AND kind NOT IN ('document', 'summary') AND NOT retired"
@@ -168,14 +171,27 @@ class LanceStore:
             # The first is fetched here, where a table that has been replaced is opened again.
             return chain(list(islice(batches, 1)), batches)
 
-        try:
-            for batch in self._reading(start):
-                for row in batch.to_pylist():
+        told: set[str] = set()
+        for batch in self._to_its_end(start):
+            for row in batch.to_pylist():
+                if row["id"] not in told:
+                    told.add(row["id"])
                     yield _as_read(row, filters)
-        except GoneError as error:
-            raise StoreError(
-                "another process has rewritten the store while it was read", "run the command again"
-            ) from error
+
+    def _to_its_end(self, start: Callable[[], Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+        """The batches of a reading; from the first one again when the tables are replaced meanwhile."""
+        for left in reversed(range(_REOPENS)):
+            try:
+                yield from self._reading(start)
+            except GoneError as error:
+                self._open.clear()
+                if not left:
+                    raise StoreError(
+                        "other processes rewrite the store faster than it can be read",
+                        "run the command again",
+                    ) from error
+            else:
+                return
 
     def tally(self, columns: Sequence[str], *, now: Millis) -> Iterator[dict[str, Any]]:
         """The named columns of every memory, for counting."""
@@ -190,10 +206,14 @@ class LanceStore:
 
     def get(self, ids: Sequence[str], *, now: Millis) -> list[Record]:
         """The memories of these whole ids, hidden ones too, in that order; missing ones are left out."""
-        found: dict[str, Record] = {}
-        for some in _in_parts(ids):
-            for record in self.scan(Filters(with_hidden=True), now=now, order=(), extra=one_of("id", some)):
-                found[record.id] = record
+
+        def read() -> dict[str, Record]:
+            table = self._memories()
+            condition = self._first_rows(Filters(with_hidden=True), now)
+            batches = _matching(table, RECORD_COLUMNS, "id", ids, condition) if table else ()
+            return {row["id"]: to_record(row) for batch in batches for row in batch.to_pylist()}
+
+        found = self._reading(read)
         return [found[id_] for id_ in ids if id_ in found]
 
     def present(self, ids: Sequence[str]) -> list[str]:
@@ -205,8 +225,7 @@ class LanceStore:
                 return set()
             return {
                 id_
-                for some in _in_parts(ids)
-                for batch in table.scan(["id"], where=both("ordinal = 0", one_of("id", some)))
+                for batch in _matching(table, ["id"], "id", ids, "ordinal = 0")
                 for id_ in batch.column(0).to_pylist()
             }
 
@@ -332,11 +351,9 @@ class LanceStore:
         found: dict[str, Origin] = {}
         if table is None:
             return found
-        for some in _in_parts(ids):
-            condition = both("ordinal = 0", one_of("id", some))
-            for batch in table.scan(["id", *ORIGIN_COLUMNS], where=condition):
-                for row in batch.to_pylist():
-                    found[row["id"]] = Origin(*(row[column] for column in ORIGIN_COLUMNS))
+        for batch in _matching(table, ["id", *ORIGIN_COLUMNS], "id", ids, "ordinal = 0"):
+            for row in batch.to_pylist():
+                found[row["id"]] = Origin(*(row[column] for column in ORIGIN_COLUMNS))
         return found
 
     # --- searching --------------------------------------------------------------------------------
@@ -394,7 +411,8 @@ class LanceStore:
                 cosines = run(_cosines_of(vectors, vector, keys))
                 best = dict(sorted(cosines.items(), key=itemgetter(1), reverse=True)[:limit])
                 return best | {key: cosines[key] for key in wanted & cosines.keys()}
-            limit *= 4
+            # The nearest of all are looked through for those that match: the fewer these are, the deeper.
+            limit *= min(_DEEPER, -(-table.count() // table.count(condition)))
         return _nearest(vectors, vector, limit=limit, beside=sorted(wanted))
 
     # --- writing (the lock is held) ---------------------------------------------------------------
@@ -526,21 +544,34 @@ class LanceStore:
 
     # --- upkeep -----------------------------------------------------------------------------------
 
-    def compact(self, *, keep_ms: int, indexed_from: int = INDEXED_FROM) -> None:
-        """Merge what many small writes left; versions younger than `keep_ms` stay for their readers.
+    def compact(self, *, keep_ms: int = 0, indexed_from: int = INDEXED_FROM, memories: bool = True) -> None:
+        """Merge what many small writes left; versions younger than `keep_ms` stay.
 
-        Raises DamagedError before what is damaged is copied.
+        `memories`: the table of memories too. Raises DamagedError before what is damaged is copied.
         """
         self.check_rows()
         for name in self.in_use():
-            self.table(name).compact(keep_ms=keep_ms)
+            if memories or name != self._state.memories:
+                self.table(name).compact(keep_ms=keep_ms)
         self.index_vectors(least=indexed_from)
+
+    def unindexed(self) -> tuple[int, int]:
+        """How many passages no index of words holds yet, and how many there are."""
+        table = self._memories()
+        if table is None:
+            return 0, 0
+        rows = table.count()
+        return max((int(index.num_unindexed_rows) for index in table.indexes()), default=rows), rows
+
+    def lacks_index(self) -> bool:
+        """Whether so many vectors have no index that they are worth one."""
+        return any(_is_unindexed(self.table(name), INDEXED_FROM) for name in self._state.vectors.values())
 
     def index_vectors(self, *, least: int = INDEXED_FROM) -> None:
         """Make an index of so many vectors and more, where there is none; `compact` keeps it up to date."""
         for name in self._state.vectors.values():
             table = self.table(name)
-            if not table.indexes() and table.count() >= least:
+            if _is_unindexed(table, least):
                 table.index("vector", IvfSq())
 
     def check_rows(self) -> None:
@@ -612,9 +643,25 @@ def build_indexes(table: Table) -> None:
         table.index(column, config)
 
 
+def _is_unindexed(vectors: Table, least: int) -> bool:
+    return vectors.count() >= least and not vectors.indexes()
+
+
 def _in_parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
     """The values, as many at a time as one condition may name."""
     return (values[start : start + _IDS_AT_ONCE] for start in range(0, len(values), _IDS_AT_ONCE))
+
+
+def _matching(
+    table: Table, columns: Sequence[str], column: str, values: Sequence[str], condition: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Batches of the rows whose `column` holds one of the values and that match."""
+    if len(values) > _IDS_AT_ONCE:
+        places = table.places(column, set(values), where=condition)
+        for start in range(0, len(places), _TAKEN_AT_ONCE):
+            yield from table.take(places[start : start + _TAKEN_AT_ONCE], columns)
+    elif values:
+        yield from table.scan(columns, where=both(one_of(column, values), condition))
 
 
 def _known_in(table: Table | None, origins: Sequence[Origin]) -> dict[str, str]:
@@ -625,9 +672,8 @@ def _known_in(table: Table | None, origins: Sequence[Origin]) -> dict[str, str]:
     asked = dict(zip(ORIGIN_COLUMNS, zip(*marks, strict=True), strict=True))
     # A store that no new version has written to lacks the newest of them.
     for column in asked.keys() & table.columns():
-        for some in _in_parts([value for value in asked[column] if value]):
-            for batch in table.scan([column, "id"], where=one_of(column, some)):
-                found.update((row[column], row["id"]) for row in batch.to_pylist())
+        for batch in _matching(table, [column, "id"], column, [value for value in asked[column] if value]):
+            found.update((row[column], row["id"]) for row in batch.to_pylist())
     return found
 
 
@@ -639,11 +685,8 @@ def _fetch(
     table: Table, keys: Sequence[str], columns: Sequence[str], condition: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """The rows of these keys that match."""
-    found: dict[str, dict[str, Any]] = {}
-    for some in _in_parts(keys):
-        for batch in table.scan(columns, where=both(one_of("key", some), condition)):
-            found.update((row["key"], row) for row in batch.to_pylist())
-    return found
+    batches = _matching(table, columns, "key", keys, condition)
+    return {row["key"]: row for batch in batches for row in batch.to_pylist()}
 
 
 def _shortened(text: str, *, chars: int) -> str:
@@ -727,8 +770,8 @@ def _nearest(table: Table, vector: Vector, *, limit: int, beside: Sequence[str])
         import asyncio
 
         near = table.nearest(asked, columns=["key"], limit=limit)
-        rows, named = await asyncio.gather(near, _cosines_of(table, vector, beside))
-        return {row["key"]: 1.0 - row["_distance"] for row in rows} | named
+        rows, cosines = await asyncio.gather(near, _cosines_of(table, vector, beside))
+        return {**{row["key"]: 1.0 - row["_distance"] for row in rows}, **cosines}
 
     return run(ask())
 

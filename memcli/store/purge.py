@@ -32,8 +32,8 @@ from memcli.types import Filters, Millis, Proof, Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rows in one commit of the copy: large, so that the new table needs no compaction.
-_COPY_ROWS = 50_000
+# Rows in one commit of the copy: many, so that the new table needs no compaction soon.
+_COPY_ROWS = 100_000
 _HIDDEN = "the next command that writes erases what is hidden from every answer already"
 _CHUNK_BYTES = 1 << 20
 # What the new tables take beside the old ones, at most, and what the side store's log takes meanwhile.
@@ -120,10 +120,14 @@ def _dropped_on_failure(store: LanceStore) -> Iterator[None]:
         raise
 
 
-def rewrite(store: LanceStore, side: Side) -> None:
-    """Write the tables anew from their rows as they can be read. The writers' lock is held."""
+def rewrite(store: LanceStore, side: Side, *, vectors: bool = True) -> None:
+    """Write the tables (or that of memories alone) anew from their rows. The writers' lock is held.
+
+    It takes as much memory for a large table as for a small one.
+    """
     store.refresh()
-    _replace_tables(store, side, frozenset())
+    with _dropped_on_failure(store):
+        _replace_tables(store, side, frozenset(), vectors=vectors)
     drop_left_over(store)
 
 
@@ -138,14 +142,17 @@ def _whole_texts(records: Iterable[Record]) -> Iterator[str]:
         yield from {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
 
 
-def _replace_tables(store: LanceStore, side: Side, gone: frozenset[str]) -> None:
+def _replace_tables(store: LanceStore, side: Side, gone: frozenset[str], *, vectors: bool = True) -> None:
     state = store.state
     memories = None
     if state.memories is not None:
         patched = _without_pointers(store, gone)
         memories = _copy_memories(store, side, gone, patched)
-    vectors = {name: _copy_vectors(store, side, table, gone) for name, table in state.vectors.items()}
-    side.point_to(memories=memories, vectors=vectors, embedder=state.embedder, rebuilt=True)
+    tables = {
+        name: _copy_vectors(store, side, table, gone) if vectors else table
+        for name, table in state.vectors.items()
+    }
+    side.point_to(memories=memories, vectors=tables, embedder=state.embedder, rebuilt=True)
     store.refresh()
 
 
@@ -218,18 +225,18 @@ def _filtered(table: Table, columns: Sequence[str], gone: Iterable[str]) -> Iter
 
 
 def _append(table: Table, batches: Iterator[pa.RecordBatch]) -> None:
-    import pyarrow as pa
+    for first in batches:
+        table.append(first.schema, _so_many(chain([first], batches)))
 
-    held: list[pa.RecordBatch] = []
+
+def _so_many(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The next of the batches, for one commit."""
     rows = 0
     for batch in batches:
-        held.append(batch)
+        yield batch
         rows += batch.num_rows
         if rows >= _COPY_ROWS:
-            table.add(pa.Table.from_batches(held))
-            held, rows = [], 0
-    if rows:
-        table.add(pa.Table.from_batches(held))
+            return
 
 
 def drop_left_over(store: LanceStore) -> None:

@@ -330,6 +330,12 @@ class Side:
         with self.change() as db:
             return _bump(db, "commits", by=commits)
 
+    def commits(self) -> int:
+        """How many commits there were since the last compaction."""
+        with self._translated():
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'commits'").fetchone()
+        return int(row[0]) if row else 0
+
     def reset_commits(self) -> None:
         """Begin to count again: the store is compact."""
         with self.change() as db:
