@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
@@ -67,7 +67,8 @@ def parts(source: Source, *, encoding: str | None, format_name: str | None) -> I
     Raises UsageError when the file, or nothing of the archive, can be read.
     """
     if source.kind == "zip":
-        yield from _of_archive(source, encoding, format_name)
+        asked = format_named(format_name) if format_name else None
+        yield from _of_archive(source, encoding, asked)
     elif source.is_named or not _is_side_file(source, encoding):
         form = format_named(format_name) if format_name else detect(source, encoding=encoding)
         yield Part(source, form, total_bytes=source.size)
@@ -85,34 +86,81 @@ def _is_side_file(source: Source, encoding: str | None) -> bool:
         return source.damage is None
 
 
-def _of_archive(source: Source, encoding: str | None, format_name: str | None) -> Iterator[Part | Notice]:
-    asked = format_named(format_name) if format_name else None
+def _of_archive(
+    source: Source, encoding: str | None, asked: Format | None, *, outer: _Outer | None = None
+) -> Iterator[Part | Notice]:
+    """What can be read of an archive, and of the archives in it, but not of those in these."""
     with source.members() as members:
-        forms: dict[str, Format] = {}
-        refused: list[UsageError] = []
-        for name, open_member in members.items():
-            with open_member() as member:
-                try:
-                    form = _form_of(member, encoding, asked)
-                except UsageError as error:
-                    refused.append(error)
-                else:
-                    forms |= {name: form} if form else {}
-        chosen, left = _without_companions(forms)
-        if not chosen:
-            raise _nothing_in(source, refused, asked)
-        sizes = {name: members[name]().size or 0 for name in chosen}
+        found = _found(members, encoding, asked, with_archives=outer is None)
+        chosen, left = _without_companions(found.forms)
+        if not (chosen or found.archives):
+            raise _nothing_in(source, found.refused, asked)
+        sizes = {name: members[name]().size or 0 for name in (*chosen, *found.archives)}
         total = sum(sizes.values())
-        # Each member may be in order and all of them together not: they can share their bytes.
-        why = bomb(total, source.size or source.bytes_read)
-        if why is not None:
-            raise UsageError(f"{source.path} cannot be read: {why}", "unpack it and import the folder")
+        whole = outer or _Outer(source.size or source.bytes_read)
+        whole.unpack(total, source)
         before = 0
         for name, form in chosen.items():
             with members[name]() as member:
-                yield Part(member, form, before, total)
+                yield Part(member, form, before, total) if outer is None else Part(member, form)
             before += sizes[name]
-        yield from _notices(left, refused)
+        is_read = bool(chosen)
+        for name in found.archives:
+            with members[name]() as member:
+                try:
+                    for part in _of_archive(member, encoding, asked, outer=whole):
+                        is_read = True
+                        yield part
+                except UsageError as error:
+                    found.refused.append(error)
+        if not is_read:
+            raise _nothing_in(source, found.refused, asked)
+        yield from _notices(left, found.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The members of an archive: those with a format, archives in it, and why others cannot be read."""
+
+    forms: dict[str, Format]
+    archives: list[str]
+    refused: list[UsageError]
+
+
+def _found(
+    members: Mapping[str, Callable[[], Source]],
+    encoding: str | None,
+    asked: Format | None,
+    *,
+    with_archives: bool,
+) -> _Found:
+    found = _Found({}, [], [])
+    for name, open_member in members.items():
+        with open_member() as member:
+            try:
+                if with_archives and member.kind == "zip":
+                    found.archives.append(name)
+                elif form := _form_of(member, encoding, asked):
+                    found.forms[name] = form
+            except UsageError as error:
+                found.refused.append(error)
+    return found
+
+
+@dataclass(slots=True)
+class _Outer:
+    """What somebody named: all that is unpacked of it, archives in it too, is held against its size."""
+
+    packed_bytes: int
+    unpacked_bytes: int = 0
+
+    def unpack(self, size: int, source: Source) -> None:
+        """So many bytes more. Raises UsageError for a bomb."""
+        # Each member may be in order and all of them together not: they can share their bytes.
+        self.unpacked_bytes += size
+        why = bomb(self.unpacked_bytes, self.packed_bytes)
+        if why is not None:
+            raise UsageError(f"{source.path} cannot be read: {why}", "unpack it and import the folder")
 
 
 def _form_of(member: Source, encoding: str | None, asked: Format | None) -> Format | None:

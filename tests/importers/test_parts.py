@@ -65,12 +65,30 @@ def split(files: dict[str, bytes], format_name: str | None = None) -> tuple[dict
         ),
         (
             {"a.md": b"# A", "inner.zip": zip_of({"b.md": b"# B"})},
+            {"a.md": "markdown", "b.md": "markdown"},
+            [],
+        ),
+        (
+            {"takeout-1.zip": zip_of({"conversations.json": CHAT, "README.txt": b"how to read it"})},
+            {"conversations.json": "chatgpt"},
+            ["texts beside the history were not read: README.txt"],
+        ),
+        (
+            {"a.md": b"# A", "inner.zip": zip_of({"b.md": b"# B", "in.zip": zip_of({"c.md": b"# C"})})},
+            {"a.md": "markdown", "b.md": "markdown"},
+            ["export.zip!inner.zip!in.zip is a zip archive, which cannot be read"],
+        ),
+        (
+            {"a.md": b"# A", "broken.zip": zip_of({"b.md": b"# B" * 99})[:70]},
             {"a.md": "markdown"},
-            ["export.zip!inner.zip is a zip archive, which cannot be read"],
+            ["export.zip!broken.zip cannot be read: the zip archive is damaged or cut off"],
         ),
         ({"a.md": b"# A", "page.html": b"<p>words</p>", "style.css": b"p {}"}, {"a.md": "markdown"}, []),
     ],
-    ids=["chatgpt", "notes", "both", "compressed", "manual", "unknown", "nested", "web page"],
+    ids=[
+        *("chatgpt", "notes", "both", "compressed", "manual", "unknown", "archive in it", "export in it"),
+        *("archive two deep", "damaged archive in it", "web page"),
+    ],
 )
 def test_archive_gives_its_histories(files: dict[str, bytes], taken: dict[str, str], told: list[str]) -> None:
     found = split(files)
@@ -91,8 +109,10 @@ def test_many_members_of_no_known_shape_are_told_in_a_few_lines() -> None:
         ({"user.json": b'{"id": "u"}', "photo.jpg": b"\xff\xd8\xff\0"}, "holds no history and no note"),
         ({"new.json": UNKNOWN}, "new.json is JSON of no known shape"),
         ({"a.json": bytes(30 << 20)}, "200 times its size"),
+        ({"in.zip": zip_of({"a.json": bytes(30 << 20)})}, "200 times its size"),
+        ({"in.zip": zip_of({"photo.jpg": b"\xff\xd8\xff\0"})}, "holds no history and no note"),
     ],
-    ids=["empty", "side files", "unknown", "bomb"],
+    ids=["empty", "side files", "unknown", "bomb", "bomb in it", "pictures in it"],
 )
 def test_archive_of_which_nothing_can_be_read_is_refused(files: dict[str, bytes], why: str) -> None:
     with pytest.raises(UsageError, match=f"export.zip.* {why}|{why}"):
@@ -103,6 +123,14 @@ def test_archive_whose_members_are_too_much_together_is_refused(monkeypatch: pyt
     monkeypatch.setattr("memcli.importers.container.MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(UsageError, match="it unpacks to more than"):
         split({f"{n}.jsonl": LINE * 10 for n in range(9)})
+
+
+def test_archives_in_an_archive_are_held_against_what_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memcli.importers.container.MAX_UNPACKED_BYTES", 2500)
+    inner = zip_of({"a.jsonl": LINE * 10})
+    assert split({"1.zip": inner})[0] == {"a.jsonl": "message-jsonl"}
+    _, told = split({f"{n}.zip": inner for n in range(9)})
+    assert "it unpacks to more than" in told[0]
 
 
 def test_format_that_is_named_is_read_from_the_members_that_have_it() -> None:
