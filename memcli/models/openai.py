@@ -16,7 +16,7 @@ from memcli.models.families import family_of
 from memcli.models.lines import Lines, hung_up_by
 from memcli.models.ollama import CONNECT_S, is_loopback
 from memcli.stop import Stop
-from memcli.text import clean
+from memcli.text import clean, regex
 from memcli.types import Answered, Message, Piece
 
 if TYPE_CHECKING:
@@ -300,13 +300,19 @@ def _is_too_long(error: openai.APIError) -> bool:
 
 
 def _too_long(error: openai.APIError, *, model: str) -> PromptTooLongError:
-    body = error.body if isinstance(error.body, dict) else {}
+    said = str(error.body or error.message)
+    tokens, room = (pattern.search(said) for pattern in (_TOKENS_SENT, _ROOM))
     return PromptTooLongError(
         f"the conversation is too long for {model}",
         "begin a new session, or set chat.num_ctx to what the server has",
-        tokens=body.get("n_prompt_tokens"),
-        room=body.get("n_ctx"),
+        tokens=int(tokens[1]) if tokens else None,
+        room=int(room[1]) if room else None,
     )
+
+
+# As llama.cpp, vLLM and LM Studio say it.
+_TOKENS_SENT = regex(r"(?:request \(|requested |first )(\d+) tokens")
+_ROOM = regex(r"(?:context size \(|context length (?:is|of)(?: only)? )(\d+) tokens")
 
 
 def _said(error: openai.APIError) -> str:
