@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -819,12 +820,12 @@ class Memory:
 
         What waits goes on waiting: the pauses of a session are long enough for any model.
         """
-        side, stop = self.read_side(), Stop()
-        if side is None or not self._may_study(side, briefly=True):
+        side, stop, until = self.read_side(), Stop(), time.monotonic() + limit_s
+        if side is None or self.student is None or not self._may_study(side, briefly=True):
             return Learned()
         with stop.after(limit_s):
             try:
-                learned = self.study(until=time.monotonic() + limit_s, stop=stop)
+                learned = self.learn(_opened(self.student, within_s=limit_s), until=until, stop=stop)
             except (ModelError, UsageError):
                 stop.set()
                 learned = Learned()
@@ -1305,6 +1306,27 @@ def open_memory(
         ) from error
     place = Place(directory=directory, lance=store or str(directory / "lance"), **options)
     return Memory(place, clock or (lambda: time.time_ns() // 1_000_000), notice, student)
+
+
+def _opened(pick: Callable[[], ChatModel | None], *, within_s: float) -> ChatModel | None:
+    """The model that is picked. Raises ModelError, UsageError; also where that takes too long."""
+    from concurrent.futures import Future
+    from concurrent.futures import TimeoutError as LateError
+
+    done: Future[ChatModel | None] = Future()
+
+    def work() -> None:
+        try:
+            done.set_result(pick())
+        except MemcliError as error:
+            done.set_exception(error)
+
+    # A server that does not answer is not waited for: the thread does not keep the process alive.
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return done.result(within_s)
+    except LateError as error:
+        raise ModelError("the model that learns did not answer in time") from error
 
 
 def _embedder_state(store: LanceStore) -> str:

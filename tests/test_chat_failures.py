@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from memcli.chat import Chat, Manner
+from memcli.memory import Draft, open_memory
+from memcli.models.ollama_chat import open_chat
 from tests.ollama_chat import Script, prompt_tokens
 from tests.ollama_server import Model, OllamaServer, chat_model
 from tests.process import Shared
@@ -116,6 +120,31 @@ def test_memories_that_do_not_come_are_gone_without_and_that_is_said_once(
     assert (done.returncode, done.stdout) == (0, "Take Maven.\n")
     assert done.stderr.count("answering without") == 1
     assert asked(server) == [QUESTION]
+
+
+def test_memories_that_come_too_late_are_gone_without_and_that_is_said_once(
+    tmp_path: Path, server: OllamaServer
+) -> None:
+    def slow_to_recall() -> int:
+        time.sleep(0.5 if threading.current_thread().name == "recall" else 0)
+        return time.time_ns() // 1_000_000
+
+    memory = open_memory(data_dir=tmp_path, clock=slow_to_recall, embedder="none")
+    memory.remember(Draft(text=MAVEN))
+    told: list[str] = []
+    chat = Chat(
+        memory,
+        open_chat("llama3.2", host=server.host),
+        memory.begin_session(),
+        manner=Manner(recall_limit_s=0.05),
+        notice=told.append,
+        heard=print,
+    )
+    for _ in range(2):
+        assert "".join(piece.text for piece in chat.answer(QUESTION)) == "Take Maven."
+    chat.close()
+    assert told == ["the memories did not come within 0.05 s: answering without them"]
+    assert asked(server) == [QUESTION, QUESTION]
 
 
 def test_an_embedder_that_is_gone_leaves_the_memories_that_words_find(

@@ -472,6 +472,18 @@ def test_a_model_that_is_too_slow_for_a_moment_is_left_in_peace_and_nothing_is_l
     assert len(memory.study_some().added) == 1
 
 
+def test_a_server_that_hangs_keeps_no_command(
+    shared: Shared, server: OllamaServer, memory: Memory, model: ChatModel
+) -> None:
+    memory.student = lambda: open_chat("llama3.2", host=server.host)
+    say(memory, UNSEEN, *["ok"] * 5)
+    server.delay_s = 60
+    began = time.monotonic()
+    assert memory.study_some(limit_s=0.2) == Learned()
+    assert time.monotonic() - began < 4
+    assert waiting(memory) == 1
+
+
 def test_a_model_that_is_gone_fails_no_command_and_takes_no_time(
     memory: Memory, server: OllamaServer, model: ChatModel
 ) -> None:
