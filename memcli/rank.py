@@ -347,21 +347,27 @@ def _order(hit: Hit) -> tuple[float, float, str]:
 def _closeness(question: str, candidates: Sequence[Candidate], background: Background) -> list[float]:
     """How far each cosine has come from the lower quartile of the usual ones towards 1; 0 at least.
 
-    Cosines of different embedders lie in different ranges: only their place among this question's own
-    says something. Usual are those of the candidates and, that a handful has something to stand out of,
-    of the background in the script of most of them. Echoes of the question are no background.
+    Cosines of different embedders lie in different ranges, and those across languages below those within
+    one: only their place among this question's own, in the same kind of script, says something. Usual are
+    those of the candidates and, that a handful has something to stand out of, of the background. Echoes of
+    the question are no background.
     """
-    known = [
-        candidate.cosine
-        for candidate in candidates
-        if candidate.cosine is not None and not is_echo(question, candidate.record)
+    scripts = [is_unspaced(candidate.passage) for candidate in candidates]
+    usual = {}
+    for script, beside in ((False, background.spaced), (True, background.unspaced)):
+        known = [
+            candidate.cosine
+            for candidate, its in zip(candidates, scripts, strict=True)
+            if its is script and candidate.cosine is not None and not is_echo(question, candidate.record)
+        ]
+        known = sorted([*known, *beside])
+        usual[script] = min(known[len(known) // 4], 0.999) if known else 0.999
+    return [
+        0.0
+        if candidate.cosine is None
+        else max(0.0, (candidate.cosine - usual[script]) / (1 - usual[script]))
+        for candidate, script in zip(candidates, scripts, strict=True)
     ]
-    if known:
-        unspaced = sum(is_unspaced(candidate.passage) for candidate in candidates)
-        known += background.unspaced if 2 * unspaced > len(candidates) else background.spaced
-    usual = min(sorted(known)[len(known) // 4], 0.999) if known else 0.999
-    cosines = (candidate.cosine for candidate in candidates)
-    return [0.0 if cosine is None else max(0.0, (cosine - usual) / (1 - usual)) for cosine in cosines]
 
 
 # --- updates --------------------------------------------------------------------------------------
