@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from memcli import timewords
 from memcli.keywords import Met, meet
-from memcli.passages import is_unspaced, query_terms, terms
+from memcli.passages import is_foreign, is_unspaced, query_terms, terms
 from memcli.times import Span
 from memcli.types import NO_BACKGROUND, Background, Candidate, Hit, Millis, Record
 from memcli.weights import HALF_LIFE_DAYS, TELLING_LETTERS, WEIGHTS, Weights
@@ -68,7 +68,7 @@ def rank(
         background: how near the question is to what says nothing.
         weights: what each step is worth.
     """
-    near = _closeness(question, candidates, background)
+    near = _closeness(question, candidates, background, weights)
     asked, best = _read(
         question, candidates, near, total_rows=total_rows, times=times, tz=tz, weights=weights
     )
@@ -344,30 +344,40 @@ def _order(hit: Hit) -> tuple[float, float, str]:
     return -hit.score, math.inf if at is None else -at, hit.record.id
 
 
-def _closeness(question: str, candidates: Sequence[Candidate], background: Background) -> list[float]:
+def _closeness(
+    question: str, candidates: Sequence[Candidate], background: Background, weights: Weights
+) -> list[float]:
     """How far each cosine has come from the lower quartile of the usual ones towards 1; 0 at least.
 
-    Cosines of different embedders lie in different ranges, and those across languages below those within
-    one: only their place among this question's own, in the same kind of script, says something. Usual are
-    those of the candidates and, that a handful has something to stand out of, of the background. Echoes of
-    the question are no background.
+    Cosines of different embedders lie in different ranges, and those from one language to another below
+    those within one: only their place among this question's own, in the same kind of script, says something.
+    Usual are those of the candidates and, that a handful has something to stand out of, of the background.
+    Echoes of the question are no background. In another kind of script a step is worth more (`across`).
     """
-    scripts = [is_unspaced(candidate.passage) for candidate in candidates]
+    foreign = [is_foreign(candidate.passage, question) for candidate in candidates]
+    known: dict[bool, list[float]] = {False: [], True: []}
+    for candidate, its in zip(candidates, foreign, strict=True):
+        if candidate.cosine is not None and not is_echo(question, candidate.record):
+            known[its].append(candidate.cosine)
+    of_script = {False: background.spaced, True: background.unspaced}
     usual = {}
-    for script, beside in ((False, background.spaced), (True, background.unspaced)):
-        known = [
-            candidate.cosine
-            for candidate, its in zip(candidates, scripts, strict=True)
-            if its is script and candidate.cosine is not None and not is_echo(question, candidate.record)
-        ]
-        known = sorted([*known, *beside])
-        usual[script] = min(known[len(known) // 4], 0.999) if known else 0.999
+    for its, cosines in known.items():
+        among = [*cosines, *of_script[is_unspaced(question) is not its]]
+        usual[its] = _lower_quartile(among if len(among) >= _FEW else [*known[False], *known[True]])
     return [
         0.0
         if candidate.cosine is None
-        else max(0.0, (candidate.cosine - usual[script]) / (1 - usual[script]))
-        for candidate, script in zip(candidates, scripts, strict=True)
+        else (weights.across if its else 1.0) * max(0.0, (candidate.cosine - usual[its]) / (1 - usual[its]))
+        for candidate, its in zip(candidates, foreign, strict=True)
     ]
+
+
+# So few cosines have no usual one.
+_FEW = 4
+
+
+def _lower_quartile(cosines: Sequence[float]) -> float:
+    return min(sorted(cosines)[len(cosines) // 4], 0.999) if cosines else 0.999
 
 
 # --- updates --------------------------------------------------------------------------------------

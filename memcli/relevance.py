@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memcli.passages import is_unspaced, query_terms
+from memcli.passages import is_foreign, query_terms
 from memcli.text import regex
 from memcli.types import Hit
 from memcli.weights import WEIGHTS, Weights
@@ -79,22 +79,23 @@ def _relevance(question: str, hits: Sequence[Hit], weights: Weights) -> list[flo
     Evidence is the share of the words met, the closeness, a little for the time that was asked for,
     and a part of the whole that ranking found.
     """
-    is_asked_unspaced = is_unspaced(question)
     has_vectors = any(hit.parts["dense"] for hit in hits)
     standing_out = _among(len(hits), weights.relevant_of_two, weights.relevant, weights)
+    without_words = min(standing_out, weights.relevant_without_words)
     ease = weights.relevant_personal if _IS_PERSONAL.search(question) else 1.0
 
-    def threshold(hit: Hit) -> float:
+    def relevance(hit: Hit) -> float:
         if not has_vectors:
-            return ease * weights.relevant_without_vectors
-        shares_script = is_unspaced(hit.excerpt or hit.record.text) == is_asked_unspaced
-        return ease * (standing_out if shares_script else min(standing_out, weights.relevant_without_words))
+            return _evidence(hit, weights.dense, weights) / (ease * weights.relevant_without_vectors)
+        if is_foreign(hit.excerpt or hit.record.text, question):
+            return _evidence(hit, weights.dense * weights.across, weights) / (ease * without_words)
+        return _evidence(hit, weights.dense, weights) / (ease * standing_out)
 
-    return [_evidence(hit, weights) / threshold(hit) for hit in hits]
+    return [relevance(hit) for hit in hits]
 
 
-def _evidence(hit: Hit, weights: Weights) -> float:
-    met = hit.parts["keyword"] / weights.keyword + hit.parts["dense"] / weights.dense
+def _evidence(hit: Hit, dense: float, weights: Weights) -> float:
+    met = hit.parts["keyword"] / weights.keyword + hit.parts["dense"] / dense
     of_time = weights.relevant_time if hit.parts["time"] > 0 else 0.0
     return met + of_time + weights.relevant_whole * min(max(sum(hit.parts.values()), 0.0), 1.0)
 

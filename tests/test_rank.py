@@ -71,6 +71,29 @@ def test_vector_decides_where_no_word_is_shared() -> None:
     assert ids(ask("What am I allergic to?", [far, near])) == ["我对花生过敏。", "电梯坏了。"]
 
 
+@pytest.mark.parametrize(
+    ("question", "own", "other"),
+    [
+        ("What am I allergic to?", "The lift was broken on day {}.", "第{}天的电梯坏了。"),
+        ("我对什么过敏？", "第{}天的电梯坏了。", "The lift was broken on day {}."),
+    ],
+)
+def test_what_stands_out_in_another_script_is_above_what_is_only_in_the_question_s(
+    question: str, own: str, other: str
+) -> None:
+    near_anyway = [candidate(own.format(day), cosine=0.80 + day / 1000) for day in range(10)]
+    far_anyway = [candidate(other.format(day), cosine=0.74 + day / 1000) for day in range(10)]
+    answer = candidate(other.format("answer"), cosine=0.805)
+    assert ids(ask(question, [*near_anyway, *far_anyway, answer]))[0] == answer.record.id
+
+
+def test_only_text_in_another_script_is_not_its_own_measure() -> None:
+    known = [candidate(f"The lift was broken on day {day}.", cosine=0.75) for day in range(10)]
+    assert (
+        ids(ask("What am I allergic to?", [*known, candidate("我对花生过敏。", cosine=0.85)]))[0][0] == "我"
+    )
+
+
 def test_words_outweigh_a_slightly_better_vector() -> None:
     candidates = [
         candidate("A hymn about keys", cosine=0.86),

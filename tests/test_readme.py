@@ -15,11 +15,10 @@ from tests.process import Shared
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-TOURS = ("What is learned", "Undo", "Working memory for scripts")
-HISTORY = """\
-{"role":"user","content":"The boat is in the yard until May","timestamp":1790000000,"session_id":"a"}
-{"role":"assistant","content":"Noted: in May it goes back in","timestamp":1790000060,"session_id":"a"}
-"""
+TOURS = ("Tour", "What is learned", "Undo", "Working memory for scripts")
+HISTORY = (
+    '{"role":"user","content":"The boat is in the yard until May","timestamp":1790000000,"session_id":"a"}\n'
+)
 ID = re.compile(r"\b(?=[0-9a-f]*[0-9])(?:[0-9a-f]{20}|[0-9a-f]{8})\b")
 
 
