@@ -460,9 +460,10 @@ def _wanted(records: Iterator[_Told], tally: _Tally, intake: Intake) -> Iterator
         else:
             if intake.project and not record.project:
                 record = replace(record, project=intake.project)
-            yield replace(
-                told, record=record if intake.allow_sensitive else _scrubbed(record, tally.redacted)
-            )
+            if not intake.allow_sensitive:
+                record = _scrubbed(record, tally.redacted)
+            # A copy of each would take longer than to look whether it is another.
+            yield told if record is told.record else replace(told, record=record)
 
 
 def _own(record: Record, tally: _Tally) -> Iterator[_Told]:

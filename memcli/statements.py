@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -56,17 +56,18 @@ class Said:
 class _Sign:
     """A pattern, and words one of which a text must hold for it to be worth trying."""
 
-    cues: tuple[str, ...]
+    cues: frozenset[str]
     pattern: re.Pattern[str]
 
     @classmethod
     def of(cls, cues: str, pattern: str) -> _Sign:
         """`cues` are alternatives; `CUE` in the pattern stands for them."""
         whole = pattern.replace("CUE", f"(?:{cues})")
-        return cls(tuple(cues.split("|")), regex(whole, re.IGNORECASE))
+        return cls(frozenset(cues.split("|")), regex(whole, re.IGNORECASE))
 
-    def matches(self, text: str, folded: str) -> Iterator[re.Match[str]]:
-        if any(map(folded.__contains__, self.cues)):
+    def matches(self, text: str, held: frozenset[str]) -> Iterator[re.Match[str]]:
+        """Where the text says it; `held` are the cues of all signs that it holds."""
+        if not held.isdisjoint(self.cues):
             yield from self.pattern.finditer(text)
 
 
@@ -461,42 +462,42 @@ def _named(clause: str) -> frozenset[str]:
     return frozenset([term for term in query_terms(clause) if term not in _empty()][:FEW_TERMS])
 
 
-def _over(sentence: str, folded: str) -> Iterator[Over]:
+def _over(sentence: str, held: frozenset[str]) -> Iterator[Over]:
     for sign, looks in _OVER:
-        for match in sign.matches(sentence, folded):
+        for match in sign.matches(sentence, held):
             # A Chinese clause holds its subject: "我妈咖啡已经戒了".
             before = sentence[: match.start() if match.group().isascii() else match.end()]
             is_own = _is_own(before) or match["old"].casefold().startswith("my ")
             if is_own and _is_real(sentence[: match.start()]):
                 yield from _ended(match["old"], looks)
     for sign, looks in _THINGS_OVER:
-        for match in sign.matches(sentence, folded):
+        for match in sign.matches(sentence, held):
             is_told = looks is PLAN or _SAYS_I.search(sentence, match.end()) is not None
             if is_told and _is_real(sentence[: match.start()]):
                 yield from _ended(match["old"], looks)
-    yield from _turned(sentence, folded)
-    yield from _instead(sentence, folded)
+    yield from _turned(sentence, held)
+    yield from _instead(sentence, held)
 
 
 _SAYS_I = regex(r"\b(?:i|we)\b", re.IGNORECASE)
 
 
-def _turned(sentence: str, folded: str) -> Iterator[Over]:
+def _turned(sentence: str, held: frozenset[str]) -> Iterator[Over]:
     for sign, earlier in _TURNED:
-        for match in sign.matches(sentence, folded):
+        for match in sign.matches(sentence, held):
             if _is_real(sentence[: match.start()]):
                 the_same = rf"(?:{earlier.pattern})[^,.;，。；]*{re.escape(match['old'].strip())}"
                 yield from _ended(match["old"], re.compile(the_same, earlier.flags))
 
 
-def _instead(sentence: str, folded: str) -> Iterator[Over]:
-    for match in _RATHER.matches(sentence, folded):
+def _instead(sentence: str, held: frozenset[str]) -> Iterator[Over]:
+    for match in _RATHER.matches(sentence, held):
         if _is_meant(sentence, match):
             # The other way round: what comes second now came first.
             swapped = rf"\bprefer\w* [^,.;:!?\n]*{re.escape(match['old'].strip())}\b[^,.;:!?\n]* (?:{_OR})\b"
             yield from _ended(match["old"], re.compile(swapped, re.IGNORECASE))
     if _ALWAYS.search(sentence):
-        for match in _INSTEAD.matches(sentence, folded):
+        for match in _INSTEAD.matches(sentence, held):
             if _is_meant(sentence, match):
                 yield from _ended(match["old"], HABIT)
 
@@ -514,9 +515,9 @@ def _ended(old: str, looks: re.Pattern[str]) -> Iterator[Over]:
         yield Over(named, clause, looks)
 
 
-def _news(sentence: str, folded: str) -> Iterator[Over]:
+def _news(sentence: str, held: frozenset[str]) -> Iterator[Over]:
     """What a sentence says is so now: an earlier one that names the same speaks of the same."""
-    is_news = next(_NOW.matches(sentence, folded), None) is not None
+    is_news = next(_NOW.matches(sentence, held), None) is not None
     if is_news and HABIT.search(sentence) and not ALSO.search(sentence):
         clause = NEWS.sub(" ", sentence)
         named = _named(clause)
@@ -562,9 +563,9 @@ _CHANGED: tuple[_Sign, ...] = (
 """A plan or a figure that has another value now."""
 
 
-def _changed(sentence: str, folded: str) -> Iterator[Changed]:
+def _changed(sentence: str, held: frozenset[str]) -> Iterator[Changed]:
     """What a sentence that tells a new value is about: its terms up to the value."""
-    for match in (match for sign in _CHANGED for match in sign.matches(sentence, folded)):
+    for match in (match for sign in _CHANGED for match in sign.matches(sentence, held)):
         value = min(
             (found.start() for sign in (_DAY, _NUMBER) if (found := sign.search(sentence, match.end()))),
             default=None,
@@ -838,22 +839,22 @@ _VALUE = regex(
 """How a thing of one's own is said to be another: "my bank is closed" tells no new bank."""
 
 
-def _slots(sentence: str, folded: str) -> Iterator[str]:
+def _slots(sentence: str, held: frozenset[str]) -> Iterator[str]:
     # Names have no capitals where a person writes none at all.
     cased = sentence.title() if sentence.islower() else sentence
     named = [
         name
-        for name, sign in _SLOTS
-        for match in sign.matches(cased, folded)
+        for name, sign in (() if held.isdisjoint(_SLOT_CUES) else _SLOTS)
+        for match in sign.matches(cased, held)
         if _is_filled(cased[: match.end()], name)
     ]
     yield from named
-    yield from _used(_USED_NOW, sentence, folded)
+    yield from _used(_USED_NOW, sentence, held)
     is_news = NEWS.search(sentence) is not None
     if is_news:
-        yield from _counted(sentence, folded)
+        yield from _counted(sentence, held)
     # "My new number is …" fills the slot of that name, not another one called "new number".
-    for what in () if named else _own(sentence, folded):
+    for what in () if named else _own(sentence, held):
         if is_news or _ALWAYS_ONE.search(what):
             yield what
 
@@ -869,9 +870,9 @@ _FORMERLY = regex(
 )
 
 
-def _own(sentence: str, folded: str) -> Iterator[str]:
+def _own(sentence: str, held: frozenset[str]) -> Iterator[str]:
     """What a sentence says of the person's own things, whether it is news or not."""
-    for match in (match for sign in _OWN for match in sign.matches(sentence, folded)):
+    for match in (match for sign in _OWN for match in sign.matches(sentence, held)):
         what = match["what"].casefold().lstrip("新")
         is_value = _OF_ANY_WORD.search(what) or _VALUE.match(sentence, match.end())
         if is_value and not RELATIVES.search(what) and _is_filled(sentence[: match.end()], ""):
@@ -927,17 +928,17 @@ _HOW_OFTEN = regex(
 _PRONOUNS = frozenset(terms("i we user the 我 我们 用户"))
 
 
-def _used(signs: Sequence[_Sign], sentence: str, folded: str) -> Iterator[str]:
+def _used(signs: Sequence[_Sign], sentence: str, held: frozenset[str]) -> Iterator[str]:
     """The purposes for which a sentence says that the person uses something."""
-    for match in (match for sign in signs for match in sign.matches(sentence, folded)):
+    for match in (match for sign in signs for match in sign.matches(sentence, held)):
         what = " ".join(sorted(_named(NEWS.sub(" ", match["what"]))))
         if what and _is_filled(sentence[: match.start("what")], ""):
             yield f"for {what}"
 
 
-def _counted(sentence: str, folded: str) -> Iterator[str]:
+def _counted(sentence: str, held: frozenset[str]) -> Iterator[str]:
     """What a sentence says the person has or does so much or so often of: its words without the number."""
-    is_counted = any(True for sign in (_COUNTED, _COUNTED_ZH) for _ in sign.matches(sentence, folded))
+    is_counted = any(True for sign in (_COUNTED, _COUNTED_ZH) for _ in sign.matches(sentence, held))
     if is_counted and _NUMBER.search(sentence) and _is_filled(sentence, ""):
         rest = _HOW_OFTEN.sub(" ", NEWS.sub(" ", _NUMBER.sub(" ", re.sub(r"\d[\d.,]*", " ", sentence))))
         words = frozenset(terms(rest)) - _PRONOUNS
@@ -947,21 +948,43 @@ def _counted(sentence: str, folded: str) -> Iterator[str]:
 
 # --- all together ---------------------------------------------------------------------------------
 
-_SIGNS = (
+_OVER_SIGNS = (
     *(sign for table in (_OVER, _THINGS_OVER, _TURNED) for sign, _ in table),
-    *(sign for _, sign in _SLOTS),
+    _INSTEAD,
+    _RATHER,
+)
+_SLOT_SIGNS = tuple(sign for _, sign in _SLOTS)
+_SIGNS = (
+    *_OVER_SIGNS,
+    *_SLOT_SIGNS,
     *_CHANGED,
     *_OWN,
     *_USED,
     *_USED_NOW,
     _COUNTED,
     _COUNTED_ZH,
-    _INSTEAD,
-    _RATHER,
     _NOW,
 )
-_CUES = tuple(dict.fromkeys(cue for sign in _SIGNS for cue in sign.cues))
-_LATIN_CUES = tuple(cue for cue in _CUES if cue.isascii())
+_CUES, _OVER_CUES, _SLOT_CUES = (
+    frozenset[str]().union(*(sign.cues for sign in signs)) for signs in (_SIGNS, _OVER_SIGNS, _SLOT_SIGNS)
+)
+_LATIN_WORDS, _LATIN_PHRASES = (
+    [cue for cue in _CUES if cue.isascii() and (cue.split() == [cue]) == is_word] for is_word in (True, False)
+)
+
+
+def _cues_in(whole: str) -> Collection[str]:
+    """The cues that a folded text holds."""
+    if not whole.isascii():
+        return [cue for cue in _CUES if cue in whole]
+    # Word by word: of most words it is known which cues are parts of them.
+    words = {cue for word in set(whole.split()) if not word.isdigit() for cue in _cues_in_word(word)}
+    return words.union(cue for cue in _LATIN_PHRASES if cue in whole)
+
+
+@lru_cache(maxsize=16_384)
+def _cues_in_word(word: str) -> tuple[str, ...]:
+    return tuple(cue for cue in _LATIN_WORDS if cue in word)
 
 
 @lru_cache(maxsize=8192)
@@ -969,8 +992,8 @@ def said(text: str) -> Said:
     """What a text of the person tells; nothing where it only talks."""
     if len(text) > LONGEST_CHARS:
         return Said()
-    whole = text.casefold()
-    if not any(map(whole.__contains__, _LATIN_CUES if whole.isascii() else _CUES)):
+    cues = _cues_in(text.casefold())
+    if not cues:
         return Said()
     over: list[Over] = []
     changed: list[Changed] = []
@@ -978,8 +1001,11 @@ def said(text: str) -> Said:
     own: set[str] = set()
     for sentence in sentences(text):
         folded = sentence.casefold()
-        over += (*_over(sentence, folded), *_news(sentence, folded))
-        changed += _changed(sentence, folded)
-        fills.update(_slots(sentence, folded))
-        own.update(_own(sentence, folded), _used(_USED, sentence, folded), _counted(sentence, folded))
+        held = frozenset(cue for cue in cues if cue in folded)
+        # Most words are cues of some table, and few of most tables.
+        over += () if held.isdisjoint(_OVER_CUES) else _over(sentence, held)
+        over += _news(sentence, held)
+        changed += _changed(sentence, held)
+        fills.update(_slots(sentence, held))
+        own.update(_own(sentence, held), _used(_USED, sentence, held), _counted(sentence, held))
     return Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))
