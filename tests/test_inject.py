@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.inject import block, count_tokens
+from memcli.inject import block, count_tokens, item_tokens
 from memcli.types import Block, Hit, Record
 
 NOW = 1_795_608_000_000  # 2026-11-25T12:00Z
@@ -289,6 +289,8 @@ RECORDS = st.builds(
     private=st.booleans(),
     audience=st.sampled_from([(), ("nurse",), ("coach",)]),
     superseded_by=st.sampled_from([None, None, "x"]),
+    retired=st.sampled_from([False, False, True]),
+    expires_at=st.sampled_from([None, None, NOW - 1, NOW, NOW + 1]),
     created_at=st.none() | st.integers(0, NOW),
 )
 
@@ -317,4 +319,26 @@ def test_block_holds_for_any_memories(
     for record in (each.record for each in shown.hits):
         assert not record.private
         assert record.superseded_by is None
+        assert not record.retired
+        assert record.expires_at is None or record.expires_at > NOW
         assert record.audience in ((), ("coach",))
+    # Whatever a memory says, each of its lines is its own.
+    inside = shown.text.split("\n")[2:-2]
+    assert [line for line in inside if not line.startswith(("- [", "  "))] == []
+    assert sum(line.startswith("- [") for line in inside) == len(shown.hits)
+    assert len(item_tokens(shown)) == len(shown.hits)
+
+
+@given(st.lists(RECORDS, max_size=6), st.integers(200, 400))
+def test_p0_that_may_be_told_and_fits_is_told_whatever_else_is_found(
+    found: list[Record], budget: int
+) -> None:
+    always = memory("I am Ana", id="ana", priority="P0", created_at=NOW)
+    shown = block(
+        [Hit(record, 0.9, {}) for record in found],
+        p0=[always],
+        now=NOW,
+        budget_tokens=budget,
+        allow_private=False,
+    )
+    assert "ana" in {hit.record.id for hit in shown.hits}
