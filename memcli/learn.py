@@ -21,7 +21,7 @@ from memcli import lifecycle, renewal
 from memcli.errors import HungUpError, ModelError, NothingMatchedError, UsageError
 from memcli.extract import asking
 from memcli.extract.likeness import contradicts, is_same, signature
-from memcli.extract.rules import by_rules
+from memcli.extract.rules import by_rules, takes_back
 from memcli.passages import folded
 from memcli.redact import scrub_record
 from memcli.sessions import SOURCE, is_said
@@ -29,7 +29,7 @@ from memcli.stop import Stop
 from memcli.store import journal, queue
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
-from memcli.store.where import one_of
+from memcli.store.where import holds_any, one_of
 from memcli.times import local_zone
 from memcli.timewords import dated
 from memcli.types import (
@@ -160,10 +160,13 @@ class Learner:
             return None
         with self.stores.write() as (store, _):
             turns = [record for record in store.get(ids, now=self.now) if is_said(record)]
-            found = list(_read(turns, _talks_of(turns, store, now=self.now)))
-        learned = self._store(found)
+            talks = _talks_of(turns, store, now=self.now)
+        unsaid = _unsaid(turns, talks)
+        found = [(turn, fact) for turn, fact in _read(turns, talks) if turn.id not in unsaid]
+        learned = _joined(self._take_back(unsaid), self._store(found))
         facts = {turn.id: [fact for said, fact in found if said.id == turn.id] for turn in turns}
-        worth = {turn.id for turn in turns if asking.is_worth_asking(turn.text, facts[turn.id])}
+        asked = [turn for turn in turns if turn.id not in unsaid]
+        worth = {turn.id for turn in asked if asking.is_worth_asking(turn.text, facts[turn.id])}
         later = {turn.id for turn in turns if turn.id in worth and self._waits(turn)}
         learned_from = {turn.id for turn in turns} - worth
         with self.stores.write_side() as side, side.change() as db:
@@ -173,6 +176,24 @@ class Learner:
             queue.drop(db, [id_ for id_ in ids if id_ not in later | learned_from])
             queue.credit(db, len(turns))
         return learned
+
+    def _take_back(self, turn_ids: Collection[str]) -> Learned:
+        """Hide what was learned from turns that the person took back, and learn nothing more from them."""
+        if not turn_ids:
+            return Learned()
+        said_in = set(turn_ids)
+        with self.stores.write() as (store, side):
+            from_these = holds_any("derived_from", sorted(said_in))
+            derived = store.scan(Filters(kinds=FACT_KINDS), now=self.now, order=(), extra=from_these)
+            facts = [fact for fact in derived if said_in.issuperset(fact.derived_from)]
+            older = store.get([id_ for fact in facts for id_ in fact.supersedes], now=self.now)
+            self.keep(store, side, lifecycle.take_back(facts, older, now=self.now), command="learn")
+            with side.change() as db:
+                queue.done(db, sorted(said_in))
+                for proposal in queue.proposals(db):
+                    if said_in.issuperset(proposal.said_in):
+                        queue.settle(db, proposal.id)
+        return Learned(taken_back=tuple(facts))
 
     def _waits(self, turn: Record) -> bool:
         return self.waits or turn.source == SOURCE
@@ -313,7 +334,12 @@ class Learner:
 
 
 def _joined(one: Learned, other: Learned) -> Learned:
-    return Learned(one.added + other.added, one.superseded + other.superseded, one.proposed + other.proposed)
+    return Learned(
+        one.added + other.added,
+        one.superseded + other.superseded,
+        one.proposed + other.proposed,
+        one.taken_back + other.taken_back,
+    )
 
 
 def _learned(plan: Sequence[Change], proposed: tuple[Proposal, ...] = ()) -> Learned:
@@ -342,10 +368,25 @@ def _talks_of(turns: Sequence[Record], store: LanceStore, *, now: Millis) -> _Ta
     return talks
 
 
+def _unsaid(turns: Sequence[Record], talks: _Talks) -> set[str]:
+    """The ids of what the person said just before those of the turns that take it back."""
+    unsaid: set[str] = set()
+    for turn in turns:
+        if takes_back(turn.text):
+            talk = talks.get((turn.source, turn.session_id), ())
+            said = [record.id for record in _before(turn, talk) if is_said(record)]
+            unsaid.update(said[-1:])
+    return unsaid
+
+
+def _before(turn: Record, talk: Sequence[Record]) -> list[Record]:
+    return [record for record in talk if (record.position or 0) < (turn.position or 0)]
+
+
 def _read(turns: Sequence[Record], talks: _Talks) -> Iterator[tuple[Record, Extracted]]:
     for turn in turns:
         talk = talks.get((turn.source, turn.session_id), ())
-        before = [record for record in talk if (record.position or 0) < (turn.position or 0)]
+        before = _before(turn, talk)
         answered = before[-1].text if before and before[-1].role == "assistant" else ""
         earlier = [record.text for record in before if is_said(record)][-_EARLIER_TURNS:]
         yield from ((turn, fact) for fact in by_rules(turn.text, previous=answered, earlier=earlier))

@@ -114,6 +114,22 @@ def retire(records: Sequence[Record], *, now: Millis) -> list[Change]:
     ]
 
 
+def take_back(facts: Sequence[Record], older: Sequence[Record], *, now: Millis) -> list[Change]:
+    """Retire facts that do not hold after all; what they had replaced (among `older`) holds as before."""
+    ids = {fact.id for fact in facts}
+    back = [
+        Change(
+            "update",
+            replace(record, superseded_by=None, valid_to=None, updated_at=now),
+            before=record,
+            why="what replaced it was taken back",
+        )
+        for record in older
+        if record.superseded_by in ids
+    ]
+    return [*retire(facts, now=now), *back]
+
+
 def with_derived(chosen: Sequence[Record], derived: Sequence[Record]) -> list[Change]:
     """Erase what was chosen, and what was derived from nothing but that.
 

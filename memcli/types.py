@@ -262,11 +262,15 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What learning did: facts that are new, memories that they replaced, questions that it has."""
+    """What learning did: facts that are new, memories that they replaced, questions that it has.
+
+    `taken_back` are facts that are hidden because the person said that they do not hold.
+    """
 
     added: tuple[Record, ...] = ()
     superseded: tuple[Record, ...] = ()
     proposed: tuple[Proposal, ...] = ()
+    taken_back: tuple[Record, ...] = ()
 
 
 # --- working memory -------------------------------------------------------------------------------

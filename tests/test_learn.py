@@ -135,6 +135,38 @@ def test_a_change_takes_the_place_of_the_old_fact_which_stays_as_history(memory:
     assert facts(memory, current=False) == ["I live in Leeds", "We moved to Bristol"]
 
 
+@pytest.mark.parametrize("taken_back", ["just kidding!", "Scratch that, please.", "哈哈，开玩笑的"])
+def test_what_the_person_takes_back_with_the_next_turn_is_hidden_and_what_it_replaced_holds(
+    memory: Memory, taken_back: str
+) -> None:
+    say(memory, "I live in Leeds.")
+    session = memory.begin_session()
+    told = []
+    for text in ("I live in Bristol now.", taken_back, "I prefer tea."):
+        memory.save_turn(session, "user", text)
+        memory.save_turn(session, "assistant", "Good to know.")
+        memory.keep_turns()
+        told.append(memory.learn(until=LONG))
+    assert [record.text for record in told[1].taken_back] == ["I live in Bristol now"]
+    assert [fact.text for fact in memory.list(Filters(kinds=FACT_KINDS), n=9)[0]] == [
+        *("I prefer tea", "I live in Leeds")
+    ]
+    assert fact(memory, "I live in Leeds").superseded_by is None
+    assert waiting(memory) == 0
+
+
+@pytest.mark.parametrize(
+    "next_turn", ["Just kidding around with the kids today", "Never mind, found it.", "ok"]
+)
+def test_what_is_not_taken_back_holds(memory: Memory, next_turn: str) -> None:
+    say(memory, "I live in Leeds.", next_turn)
+    assert facts(memory) == ["I live in Leeds"]
+
+
+def test_what_is_taken_back_at_once_is_never_learned(memory: Memory) -> None:
+    assert say(memory, "I live in Leeds.", "just kidding").added == ()
+
+
 def test_the_same_turns_teach_nothing_twice(memory: Memory) -> None:
     say(memory, "I prefer Maven over Gradle.")
     turns = [record.id for record in memory.export(Filters()) if record.role == "user"]

@@ -186,6 +186,8 @@ class Notices:
 
     def say_learned(self, learned: Learned, *, remedy: str = "") -> None:
         """Say what was learned, and what it takes to have it otherwise."""
+        for record in learned.taken_back:
+            self.say(f"taken back: {record.text}")
         for record in learned.added:
             self.say(f"learned: {record.text}{remedy}")
         for proposal in learned.proposed:

@@ -800,6 +800,13 @@ LANGUAGE = Language(
         r"|that's a lie|i made that up|i lied|well,? (?:not really|no)|no wait|wait,? no"
         r"|sorry,? i mean|i mean|correction)\b"
     ),
+    unsays=sign(
+        r"^\W*(?:(?:no|oh|wait|sorry|ah|hmm|haha+|lol|ok|okay|actually)\W+)*(?:(?:i'?m |i am "
+        r"|i was )?(?:just "
+        r"|only )?(?:kidding|joking)|jk|j/k|that was (?:just |only )?a (?:joke|lie)|i (?:just )?made (?:that"
+        r"|it) up"
+        r"|i lied|that's not true|scratch that|strike that)(?=\W*$|\s*[.,!;:])"
+    ),
     corrects=sign(
         r"\b(?:scratch that|strike that|no wait|wait no|i mean|i meant|correction|sorry)\b|^(?:actually|no)\b"
     ),

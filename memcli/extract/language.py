@@ -55,6 +55,8 @@ class Language:
     text_to_work_on: re.Pattern[str]
     back_to_earnest: re.Pattern[str]
     takes_back: re.Pattern[str]
+    unsays: re.Pattern[str]
+    """A turn that begins so takes back what was said in the turn before."""
     corrects: re.Pattern[str]
     hedges: re.Pattern[str]
     past: re.Pattern[str]

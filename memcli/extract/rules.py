@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memcli.extract.clauses import Clause, clauses, is_in_play
+from memcli.extract import chinese, english
+from memcli.extract.clauses import Clause, clauses, is_in_play, own_words
 from memcli.extract.language import Language, Rule
 from memcli.text import regex
 from memcli.types import Extracted
@@ -64,6 +65,12 @@ def by_rules(text: str, *, previous: str = "", earlier: Sequence[str] = ()) -> l
         if new and not (previous and new.fact.evidence.casefold() in previous.casefold()):
             found = [old for old in found if not _is_corrected(old, new)] + [new]
     return list(_distinct(found))
+
+
+def takes_back(text: str) -> bool:
+    """Whether a person takes back with this turn what they said in the one before ("just kidding")."""
+    folded = own_words(text)
+    return any(language.unsays.match(folded) for language in (english.LANGUAGE, chinese.LANGUAGE))
 
 
 def _said(clause: Clause, who: str) -> _Said:
