@@ -497,11 +497,12 @@ def test_a_model_that_is_too_slow_for_a_moment_is_left_in_peace_and_nothing_is_l
     memory.student = lambda: model
     say(memory, UNSEEN, *["ok"] * 11)
     assert memory.study_some(limit_s=0.2) == Learned()
+    tried = lessons(server)
     server.says = GRAZ
     assert memory.study_some() == Learned()
-    assert (lessons(server), waiting(memory)) == (1, 1)
+    assert (lessons(server), waiting(memory)) == (tried, 1)
     clock.now += DAY_MS
-    assert len(memory.study_some().added) == 1
+    assert len(memory.study_some(limit_s=20).added) == 1
 
 
 def test_a_server_that_hangs_keeps_no_command(
