@@ -651,9 +651,9 @@ class Memory:
     ) -> Sequence[Record]:
         """What is only similar in meaning, inside the same selection."""
         taken = {record.id for record in chosen}
-        hits, _ = self._search(Query(" ".join(subject.terms), now=now, filters=to_filters(selection)))
-        least = max((hit.parts["dense"] for hit in hits), default=0.0) / 2
-        near = [hit.record for hit in hits if hit.parts["dense"] >= least > 0]
+        asked = " ".join(subject.terms)
+        hits, _ = self._search(Query(asked, now=now, filters=to_filters(selection)))
+        near = [hit.record for hit in relevance.related(asked, hits)]
         return [
             record for record in near if record.id not in taken and (selection.match or "") in record.text
         ][:_RELATED]

@@ -73,6 +73,12 @@ def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) 
     return [hit for hit in told if share[hit.record.id] >= least]
 
 
+def related(subject: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) -> list[Hit]:
+    """Those of `rank`'s hits that are nearly worth telling of a subject, each by itself, in the same order."""
+    shares = _relevance(subject, hits, weights)
+    return [hit for hit, share in zip(hits, shares, strict=True) if share >= weights.related]
+
+
 def _relevance(question: str, hits: Sequence[Hit], weights: Weights) -> list[float]:
     """Each hit's evidence over what makes a memory worth telling: 1 is just enough.
 

@@ -182,6 +182,10 @@ class Weights:
     """Once the best memory passes, others follow from this share of the threshold and of the best one's
     relevance on: a drop of 0.6 loses 2 to 4 answers of 100, 0.4 tells one or two memories more."""
 
+    related: float = 0.75
+    """From what share of the threshold on a memory is told as related when something is forgotten: "I met
+    Anna's brother" for Ana has 0.95 and "他下周结婚" for 小李 0.82, what shares nothing at most 0.71."""
+
     following_of_two: float = 1.0
     drop_of_two: float = 0.75
     """The same with two memories to choose from: beside the ones that answer, 9 of 228 others are told in

