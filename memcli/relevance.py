@@ -74,7 +74,7 @@ def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) 
 
 
 def related(subject: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) -> list[Hit]:
-    """Those of `rank`'s hits that are nearly worth telling of a subject, each by itself, in the same order."""
+    """Those of `rank`'s hits that are nearly worth telling of a subject, each by itself."""
     shares = _relevance(subject, hits, weights)
     return [hit for hit, share in zip(hits, shares, strict=True) if share >= weights.related]
 

@@ -95,7 +95,7 @@ class Weights:
     """For a turn in the first person: 0.025 costs touchstone AUROC .02 and locomo 0.2, 0.05 two points
     across languages."""
 
-    length: float = 0.35
+    length: float = 0.25
     """For what has room to tell: without it locomo loses 0.5, memorybank 1 to 3."""
 
     shows_when: float = 0.1
@@ -115,7 +115,7 @@ class Weights:
     """For what was said in the time that the question names or speaks of that time, and for what was not.
     Mostly a penalty, because a bonus makes a question without an answer look answered."""
 
-    recency: float = 0.02
+    recency: float = 0.1
     """Of what is new over what is old: parts what stands level. Neither 0 nor 0.1 moves a set."""
 
     p0: float = 0.02
