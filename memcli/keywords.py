@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memcli.passages import date_words, is_all_unspaced, plain, stem, terms
+from memcli.passages import LETTER, date_words, is_all_unspaced, plain, stem, terms
+from memcli.text import regex
 from memcli.types import Candidate
 from memcli.weights import WEIGHTS, Weights
 
 _DAY_MS = 86_400_000
+_LETTER = regex(LETTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class _Sought:
             return None
         # Stems lose endings and nothing else, but for a y that becomes i.
         prefix = term[:-1] if term.endswith("i") and len(term) > 1 else term
-        return cls(term, prefix, re.compile(rf"{prefix}[^\W_]*"))
+        return cls(term, prefix, re.compile(rf"{prefix}{LETTER}*"))
 
     def count(self, text: str) -> int:
         if self.prefix not in text:
@@ -73,7 +75,7 @@ class _Sought:
         return sum(
             stem(match[0]) == self.term
             for match in self.words.finditer(text)
-            if not text[match.start() - 1 : match.start()].isalnum()
+            if not _LETTER.match(text[match.start() - 1 : match.start()])
         )
 
 

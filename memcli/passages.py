@@ -99,6 +99,8 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff"
     "\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+LETTER = rf"[^\W_{_UNSPACED}]"
+"""A letter or digit of a word of a script with spaces: in "我用Vim写" the word ends where the script does."""
 _IS_UNSPACED = regex(f"[{_UNSPACED}]")
 # Marks that belong to a word and that `\w` does not match: accents, Hebrew and Arabic points, Indic vowels.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"

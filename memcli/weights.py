@@ -96,7 +96,9 @@ class Weights:
     across languages."""
 
     length: float = 0.25
-    """For what has room to tell: without it locomo loses 0.5, memorybank 1 to 3."""
+    """For what has room to tell: without it locomo loses 0.5, memorybank 1 to 3. 0.35 is within half a point
+    everywhere but across languages, where it brings 1.4 and takes short facts ("My doctor is Dr. Vogel") out
+    from behind the long talk of a chat: of twelve in other languages 4 in place of 6 come first."""
 
     shows_when: float = 0.1
     """For a passage with a time where one is asked for ("when did…"): 0.16 takes AUROC .02 of touchstone,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from memcli.rank import rank
 from memcli.relevance import is_of_its_time
 from memcli.times import Span
 from memcli.types import Candidate, Hit, Record
+from memcli.weights import WEIGHTS, Weights
 
 DAY = 86_400_000
 NOON = 1_795_608_000_000  # 2026-11-25T12:00Z
@@ -50,6 +52,8 @@ def test_no_candidates_give_no_hits() -> None:
         ("E0502 in which file?", "It died with `error[E0502]` in ring.rs.", ["It died in which year?"]),
         ("Who plays the cello?", "My sister is playing cello.", ["Who is it?", "He plays the flute."]),
         ("谁帮我改了演示文稿？", "小周帮我改好了演示文稿。", ["小李又迟到了。", "谁知道呢？"]),
+        ("谁在 google 工作？", "小王在Google做SRE。", ["谁在工作？", "小王在工作。", "他不在。"]),
+        ("k8s 集群", "K8s集群在阿里云上。", ["集群在上海。", "上云了。"]),
         ("rolling_median", "def rolling_median(xs): ...", ["def rolling_mean(xs): ...", "median"]),
     ],
 )
@@ -396,3 +400,52 @@ def test_six_hundred_candidates_are_ranked_in_milliseconds() -> None:
         ask(question, candidates, total_rows=10_000)
         took.append(time.process_time() - began)
     assert min(took) < 0.05
+
+
+# --- what parts what stands level -----------------------------------------------------------------
+
+KEY = "The key of the shed is under the hive"
+
+
+@pytest.mark.parametrize(
+    ("step", "first", "second"),
+    [
+        # Nearly as near, and said a year later.
+        (
+            "recency",
+            candidate("The shed key hangs at hook 7 now", cosine=0.849, created_at=NOON),
+            candidate("The shed key hangs at hook 4 now", cosine=0.85, created_at=NOON - 400 * DAY),
+        ),
+        # Somebody asked for it always to be known.
+        (
+            "p0",
+            candidate("Nuts are an allergy of Wren", cosine=0.8495, priority="P0"),
+            candidate("Nuts are a snack of Wren", cosine=0.85, priority="P1"),
+        ),
+        # A fact stands for the turn that it was learned from.
+        (
+            "p1",
+            candidate("Shed key: under the hive", cosine=0.8495, kind="fact", priority="P1"),
+            candidate("Shed key: below the hive", cosine=0.85),
+        ),
+        # Of two that hold the words, the one that is about them.
+        (
+            "length_slope",
+            candidate(KEY, cosine=0.85),
+            candidate(f"{KEY} and {'much else was said that day about the garden ' * 12}", cosine=0.8505),
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_step_that_moves_no_data_set_parts_what_stands_level(
+    step: str, first: Candidate, second: Candidate
+) -> None:
+    question = "shed key nuts Wren under hive"
+    far = [candidate(f"Something else {n}", cosine=0.7) for n in range(12)]
+
+    def best(weights: Weights) -> Record:
+        hits = rank(question, [second, first, *far], k=2, total_rows=100, now=NOON, weights=weights)
+        return hits[0].record
+
+    assert best(WEIGHTS) == first.record
+    assert best(replace(WEIGHTS, **{step: 0.0})) == second.record
