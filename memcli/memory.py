@@ -815,12 +815,14 @@ class Memory:
             return Learned()
         return self.learn(self.student() if self.student else None, until=until, stop=stop)
 
-    def study_some(self, *, limit_s: float = _AFTER_ANSWER_S) -> Learned:
+    def study_some(self, *, limit_s: float | None = None) -> Learned:
         """Learn by the model for a moment. One that is down or too slow for it is left in peace for a while.
 
         What waits goes on waiting: the pauses of a session are long enough for any model.
         """
-        side, stop, until = self.read_side(), Stop(), time.monotonic() + limit_s
+        side, stop = self.read_side(), Stop()
+        limit_s = _AFTER_ANSWER_S if limit_s is None else limit_s
+        until = time.monotonic() + limit_s
         if side is None or self.student is None or not self._may_study(side, briefly=True):
             return Learned()
         with stop.after(limit_s):
