@@ -1,8 +1,9 @@
 """Encryption with age (age-encryption.org), as pyrage does it; none of it is ours.
 
-A passphrase opens a key, and the key opens the rest: age with a passphrase alone would need all of it in
-memory. Such a file begins with the key as age's text form of a passphrase-encrypted identity, and the rest is
-an ordinary age file; the `age` program opens both.
+What is large is encrypted as it comes. There a passphrase opens a key, and the key opens the rest: age with a
+passphrase alone needs all of it in memory. Such a file begins with the key as age's text form of a
+passphrase-encrypted identity, and the rest is an ordinary age file; the `age` program opens both. What fits
+into memory is one ordinary age file, whatever opens it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _KEY_ENDS = b"-----END AGE ENCRYPTED FILE-----\n"
 _BEGINS = b"age-encryption.org/"
 # The text form of an encrypted identity has about 500 bytes.
 _KEY_BYTES = 4096
+# What pyrage says of a passphrase that would take this machine much longer than the one that set it.
+_TOO_SLOW = "Excessive work"
 
 
 class Source(Protocol):
@@ -73,15 +76,38 @@ def locked_with(head: bytes) -> str | None:
 
 
 def encrypt(pieces: Iterator[bytes], out: Sink, lock: Lock) -> None:
-    """Write the pieces encrypted. Raises UsageError for a key that is none."""
+    """Write the pieces encrypted, as they come.
+
+    Raises UsageError for a key that is none, and whatever `pieces` and `out` raise.
+    """
     import pyrage
 
     if lock.passphrase is None:
-        pyrage.encrypt_io(_Pulled(pieces), out, [_recipient(text) for text in lock.recipients])
+        _stream(pieces, out, [_recipient(text) for text in lock.recipients])
         return
     identity = pyrage.x25519.Identity.generate()
     out.write(pyrage.passphrase.encrypt(f"{identity}\n".encode(), lock.passphrase, armored=True))
-    pyrage.encrypt_io(_Pulled(pieces), out, [identity.to_public()])
+    _stream(pieces, out, [identity.to_public()])
+
+
+def encrypted(data: bytes, lock: Lock) -> bytes:
+    """The data as one ordinary age file, which `age -d` opens. Raises UsageError for a key that is none."""
+    import pyrage
+
+    if lock.passphrase is None:
+        return bytes(pyrage.encrypt(data, [_recipient(text) for text in lock.recipients]))
+    return bytes(pyrage.passphrase.encrypt(data, lock.passphrase))
+
+
+def _stream(pieces: Iterator[bytes], out: Sink, recipients: Sequence[Any]) -> None:
+    import pyrage
+
+    failed: list[BaseException] = []
+    try:
+        pyrage.encrypt_io(_Pulled(pieces, failed), _Pushed(out, failed), recipients)
+    except pyrage.EncryptError as error:
+        # All that it says of an error of ours is its words.
+        raise failed[0] if failed else error from error
 
 
 def _recipient(text: str) -> Any:
@@ -96,20 +122,49 @@ def _recipient(text: str) -> Any:
         ) from error
 
 
-class _Pulled:
-    """Pieces as a stream that is read."""
+@contextmanager
+def _kept(failed: list[BaseException]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        failed.append(error)
+        raise
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+
+class _Pulled:
+    """Pieces as a stream that is read; an error of theirs is kept in `failed`."""
+
+    def __init__(self, pieces: Iterator[bytes], failed: list[BaseException]) -> None:
         self._pieces = pieces
+        self._failed = failed
         self._rest = b""
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most so many."""
         if not self._rest:
-            # An empty piece is no end.
-            self._rest = next((piece for piece in self._pieces if piece), b"")
+            with _kept(self._failed):
+                # An empty piece is no end.
+                self._rest = next((piece for piece in self._pieces if piece), b"")
         given, self._rest = self._rest[:size], self._rest[size:]
         return given
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """A stream that is written; an error of its is kept in `failed`."""
+
+    out: Sink
+    failed: list[BaseException]
+
+    def write(self, data: bytes, /) -> int:
+        """Take the bytes."""
+        with _kept(self.failed):
+            return self.out.write(data)
+
+    def flush(self) -> None:
+        """Hand them on."""
+        with _kept(self.failed):
+            self.out.flush()
 
 
 # --- opening --------------------------------------------------------------------------------------
@@ -120,16 +175,30 @@ def unlock(stream: Source, passphrase: str) -> Key:
 
     Raises UsageError when it does not.
     """
+    head = stream.read(_KEY_BYTES)
+    return Key(decrypted(head[: _key_bytes(head)], passphrase).decode())
+
+
+def decrypted(data: bytes, passphrase: str) -> bytes:
+    """What an age file holds that a passphrase opens. Raises UsageError when it does not."""
     import pyrage
 
-    head = stream.read(_KEY_BYTES)
-    try:
-        return Key(pyrage.passphrase.decrypt(head[: _key_bytes(head)], passphrase).decode())
-    except (pyrage.DecryptError, ValueError) as error:
-        raise UsageError(
-            "the passphrase does not open the backup, or its beginning is damaged",
-            "try again; nothing was changed",
-        ) from error
+    for is_last in (False, False, True):
+        try:
+            return bytes(pyrage.passphrase.decrypt(data, passphrase))
+        except (pyrage.DecryptError, ValueError) as error:
+            if _TOO_SLOW not in str(error):
+                raise UsageError(
+                    "the passphrase does not open the backup, or its beginning is damaged",
+                    "try again; nothing was changed",
+                ) from error
+            # How fast the machine is was measured just now, and may be measured otherwise the next time.
+            if is_last:
+                raise UsageError(
+                    "this machine is too slow or too busy to open the backup now",
+                    "try again when it has less to do; nothing was changed",
+                ) from error
+    raise AssertionError
 
 
 def _key_bytes(head: bytes) -> int:

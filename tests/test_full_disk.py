@@ -21,6 +21,7 @@ _LIMITED = (
     "import resource, sys; from memcli.__main__ import _main; "
     "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000)); sys.exit(_main(sys.argv[1:]))"
 )
+_RECIPIENT = "age17xx2qktqzkekpx2cjz5t2tv7pgm7grt6y65cayg9at49c5nw6vws4hfv5x"
 _LOG_LEFT = (
     "import os, sys; from pathlib import Path; from memcli.store.side import Side; "
     "side = Side(Path(sys.argv[1]), writable=True); side.note_file('a', 'b'); os._exit(9)"
@@ -237,8 +238,10 @@ def test_an_import_larger_than_the_disk_keeps_what_was_read(disk: Path, shared: 
         ("import", "more.jsonl"),
         ("forget", "--all", "--yes"),
         ("backup", "saved.tar"),
+        ("backup", "saved.tar", "--recipient", _RECIPIENT),
         ("restore", "earlier.tar", "--yes"),
         ("export", "-o", "saved.jsonl"),
+        ("export", "-o", "saved.age", "--recipient", _RECIPIENT),
     ],
     ids=lambda command: command[0],
 )

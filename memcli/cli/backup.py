@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memcli.cli.encryption import Encrypt, PassphraseFile, Recipients, key_of, lock_of
 from memcli.cli.run import Run
 from memcli.cli.write import DryRun
-from memcli.config import PASSPHRASE_VARIABLE
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.text import regex
 from memcli.times import local_zone, to_iso, to_minute
 
 if TYPE_CHECKING:
-    from memcli.age import Key, Lock
     from memcli.store.archive import About
 
 _NAME = regex(r"memcli-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?\.tar(?:\.age)?")
 """How a backup in the usual place is called; other files there are not ours."""
-
-PassphraseFile = Annotated[
-    str | None,
-    typer.Option(
-        "--passphrase-file",
-        metavar="FILE",
-        help=f"Its first line is the passphrase; or {PASSPHRASE_VARIABLE}.",
-    ),
-]
 
 
 # --- backup ---------------------------------------------------------------------------------------
@@ -43,12 +32,9 @@ def backup(
             metavar="FILE", help="Where to; in a directory, or without it, under the date's name."
         ),
     ] = None,
-    encrypt: Annotated[bool, typer.Option("--encrypt", help="Encrypt it with a passphrase (age).")] = False,
+    encrypt: Encrypt = False,
     passphrase_file: PassphraseFile = None,
-    recipient: Annotated[
-        list[str] | None,
-        typer.Option("--recipient", metavar="KEY", help="Encrypt it for this public key: age1…, ssh-…"),
-    ] = None,
+    recipient: Recipients = None,
     keep: Annotated[
         int | None,
         typer.Option("--keep", metavar="N", help="Then remove all but the last N of these backups."),
@@ -65,10 +51,8 @@ def backup(
     Every file in it has a SHA-256 sum, and it is read again before it gets its name. Without FILE it goes to
     backups/USER in the data directory, where --keep removes older ones. `memcli restore` puts it back.
     """
-    _check_options(file, encrypt=encrypt, passphrase_file=passphrase_file, recipient=recipient, keep=keep)
-    lock = _lock(
-        run, encrypt=encrypt or bool(passphrase_file), passphrase_file=passphrase_file, keys=recipient
-    )
+    _check_keep(file, keep)
+    lock = lock_of(run, encrypt=encrypt, passphrase_file=passphrase_file, recipients=recipient)
     path = _path(run, file, is_encrypted=lock is not None)
     with run.out.progress("saving", unit="bytes") as progress:
         about = run.memory.backup(path, user=run.settings.user, lock=lock, progress=progress)
@@ -85,18 +69,7 @@ def backup(
     run.out.message(_counted(about))
 
 
-def _check_options(
-    file: str | None,
-    *,
-    encrypt: bool,
-    passphrase_file: str | None,
-    recipient: list[str] | None,
-    keep: int | None,
-) -> None:
-    if recipient and (encrypt or passphrase_file):
-        raise UsageError(
-            "a backup is opened by a passphrase or by a key", "leave --recipient out, or --encrypt"
-        )
+def _check_keep(file: str | None, keep: int | None) -> None:
     if keep is not None and keep < 1:
         raise UsageError(f"--keep cannot be {keep}", "it is 1 or more")
     if keep is not None and file:
@@ -161,7 +134,7 @@ def restore(
     forgotten.
     """
     path = Path(file).expanduser().absolute()
-    key = _key(run, path, passphrase_file=passphrase_file, identity=identity)
+    key = key_of(run, path, passphrase_file=passphrase_file, identity=identity)
     with run.out.progress("checking", unit="bytes") as progress:
         about = run.memory.check_backup(path, key=key, progress=progress)
     told = f"{_counted(about)}, of {to_minute(about.made_at, tz=local_zone())}"
@@ -197,53 +170,3 @@ def _show_plan(run: Run, path: Path, told: str) -> None:
         run.out.document({"plan": [step]})
     else:
         run.out.line(f"would restore\t{path}\t{told}")
-
-
-# --- passphrases and keys -------------------------------------------------------------------------
-
-
-def _lock(run: Run, *, encrypt: bool, passphrase_file: str | None, keys: list[str] | None) -> Lock | None:
-    from memcli.age import Lock
-
-    if keys:
-        return Lock(recipients=tuple(keys))
-    return Lock(passphrase=_passphrase(run, passphrase_file, is_new=True)) if encrypt else None
-
-
-def _key(run: Run, path: Path, *, passphrase_file: str | None, identity: str | None) -> Key | None:
-    """What opens a backup; None where nothing is needed. Raises UsageError."""
-    from memcli.age import Key
-    from memcli.backup import locked_with, unlock
-
-    needed = locked_with(path)
-    if needed == "passphrase":
-        return unlock(path, _passphrase(run, passphrase_file, is_new=False))
-    if needed == "identity":
-        if not identity:
-            raise UsageError("the backup is encrypted for a key", "give its secret half with --identity FILE")
-        return Key(_read(identity))
-    return None
-
-
-def _passphrase(run: Run, file: str | None, *, is_new: bool) -> str:
-    """From a file, MEMCLI_PASSPHRASE or the person. Raises UsageError for none and for an empty one."""
-    if file:
-        given = _read(file).partition("\n")[0].removesuffix("\r")
-    elif not (given := os.environ.get(PASSPHRASE_VARIABLE, "")) and run.out.can_ask:
-        given = run.out.ask_secret("passphrase:")
-        if is_new and given and given != run.out.ask_secret("once more:"):
-            raise UsageError("the two are not the same", "try again")
-    if not given:
-        raise UsageError(
-            "there is no passphrase", f"set {PASSPHRASE_VARIABLE}, or give --passphrase-file FILE"
-        )
-    return given
-
-
-def _read(name: str) -> str:
-    try:
-        return Path(name).expanduser().read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{name} cannot be read as text", "name a file with the key or passphrase"
-        ) from error

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from memcli.atomic import write_atomically, writing_to
+from memcli.cli.encryption import Encrypt, PassphraseFile, Recipients, lock_of
 from memcli.cli.output import Output
 from memcli.cli.read import Ndjson
 from memcli.cli.run import Narrowing, Run, one_of
@@ -24,7 +26,11 @@ from memcli.text import neutral
 from memcli.times import local_zone, to_day
 from memcli.types import Filters, Record
 
+if TYPE_CHECKING:
+    from memcli.age import Lock
+
 _PACKAGE = "zip"
+_AGE = ".age"
 _NAMES = (*(form.name for form in FORMATS), _PACKAGE)
 
 
@@ -41,6 +47,9 @@ def export(
     *,
     narrowing: Narrowing,
     ndjson: Ndjson = False,
+    encrypt: Encrypt = False,
+    passphrase_file: PassphraseFile = None,
+    recipient: Recipients = None,
 ) -> None:
     """Write memories out, those replaced and hidden too, in an order that never changes.
 
@@ -50,14 +59,19 @@ def export(
       memcli export -o ~/backups --project kitchen
       memcli export --format markdown --kind preference --current
       memcli export -o everything.zip
+      memcli export -o memories.jsonl.age --encrypt
 
     `memcli import` takes JSONL, JSON and CSV back; JSONL and JSON are exact. In CSV a text that a
     spreadsheet would run as a formula has a ' before it. Markdown and Parquet are one-way. A zip holds all
     that is kept about the user: memories, sessions, tasks, events, settings, with a manifest of SHA-256 sums.
+    What is encrypted is one age file, put together in memory; `age -d` opens it.
     """
     run.out.as_ndjson = ndjson
     place = None if output in (None, "", "-") else output
-    chosen = _format(run, place, form)
+    lock = lock_of(run, encrypt=encrypt, passphrase_file=passphrase_file, recipients=recipient)
+    chosen = _format(run, _unlocked_name(place, lock), form)
+    if lock is not None:
+        chosen = _locked(chosen, lock)
     if chosen.is_binary and place is None and run.out.is_tty:
         raise UsageError(f"a terminal cannot show {chosen.name}", "name a file with -o, or pipe it")
     filters = narrowing.filters(run, project_only=True)
@@ -68,6 +82,27 @@ def export(
         _to_stdout(run, chosen, records)
     else:
         _to_file(run, chosen, records, _path(run, chosen, place))
+
+
+def _unlocked_name(place: str | None, lock: Lock | None) -> str | None:
+    """The name of a file without what says that it is encrypted. Raises UsageError when it will not be."""
+    if place is None or _is_directory(place) or not place.lower().endswith(_AGE):
+        return place
+    if lock is None:
+        raise UsageError(f"{place} is named as an encrypted file", "add --encrypt, or leave its .age out")
+    return place[: -len(_AGE)]
+
+
+def _locked(form: Format, lock: Lock) -> Format:
+    """The format, with what it writes encrypted."""
+    from memcli import age
+
+    def write(records: Iterable[Record], sink: Sink) -> None:
+        held = io.BytesIO()
+        form.write(records, held)
+        sink.write(age.encrypted(held.getvalue(), lock))
+
+    return Format(form.name, f"{form.suffix}{_AGE}", write, is_binary=True)
 
 
 def _formats(run: Run) -> Sequence[Format]:

@@ -124,7 +124,10 @@ FORMATS = (
 
 _READ_KINDS = ("text", "sqlite")
 _HINT = "unpack or export it as JSON, CSV, Markdown or text, and import that"
-_HINTS = {"a Parquet table": "an export to Parquet is one-way; export it as JSONL, and import that"}
+_HINTS = {
+    "a Parquet table": "an export to Parquet is one-way; export it as JSONL, and import that",
+    "encrypted with age": "open it first: `age -d FILE | memcli import -`; a backup is for `memcli restore`",
+}
 _EMPTY = (b"", b"[]", b"{}")
 _NOT_CONTENT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks, and what a crash left of a file
 

@@ -45,6 +45,8 @@ _KINDS = (
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"BZh91AY&SY", "a bzip2 file"),
     (b"\xfd7zXZ\0", "an xz file"),
+    (b"age-encryption.org/", "encrypted with age"),
+    (b"-----BEGIN AGE ENCRYPTED FILE-----", "encrypted with age"),
     (b"PAR1\x15", "a Parquet table"),  # with the first byte of what follows: a note may begin with PAR1
 )
 _TAR_MAGIC = slice(257, 262), b"ustar"
