@@ -205,7 +205,8 @@ def faults(memory: Memory) -> list[seal.Fault]:
     if store.directory is None or side is None:
         return []
     used = set(store.in_use())
-    sums = {file: known for file, known in side.sums().items() if file.partition(".lance/")[0] in used}
+    known = store.sums(side)
+    sums = {file: sum_ for file, sum_ in known.items() if file.partition(".lance/")[0] in used}
     found = list(seal.faults(store.directory, sums))
     # Without what another process has dropped meanwhile.
     still = side.sums() if found else {}

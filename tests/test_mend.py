@@ -175,6 +175,19 @@ def test_damaged_rows_are_not_copied_unseen(memory: Memory, copy: Callable[[Memo
         copy(memory)
 
 
+@pytest.mark.parametrize("next_", [_compact, _forget])
+def test_what_a_writer_dropped_that_died_before_it_could_note_it_is_no_damage(
+    memory: Memory, next_: Callable[[Memory], None]
+) -> None:
+    with suppress(TimeoutError), memory.write() as (store, _):
+        store.compact(keep_ms=0)
+        raise TimeoutError
+    memory.close()
+    assert doctor(memory) == {}
+    next_(memory)
+    assert FIRST in texts(memory)
+
+
 # --- the side store -------------------------------------------------------------------------------
 
 

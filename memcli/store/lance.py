@@ -550,6 +550,7 @@ class LanceStore:
         `memories`: the table of memories too. Raises DamagedError before what is damaged is copied.
         """
         self.check_rows()
+        self._writable_side().begin_drop()
         for name in self.in_use():
             if memories or name != self._state.memories:
                 self.table(name).compact(keep_ms=keep_ms)
@@ -577,9 +578,14 @@ class LanceStore:
     def check_rows(self) -> None:
         """Look at every file that holds rows. Raises DamagedError when one is not what was written."""
         if self.directory is not None:
-            sums = self._writable_side().sums()
+            sums = self.sums(self._writable_side())
             for name in self.in_use():
                 seal.check_rows(self.directory, name, sums)
+
+    def sums(self, side: Side) -> dict[str, seal.Sum]:
+        """The size and the CRC-32 of each file that has to be there, as it was written."""
+        is_dropping = side.state().is_dropping and self.directory is not None
+        return seal.still_there(Path(self.uri), side.sums()) if is_dropping else side.sums()
 
     def seal(self) -> None:
         """Put what was written on disk for good, and note what it is: a writer's last act under the lock."""
@@ -590,7 +596,7 @@ class LanceStore:
         newest = {name: next(iter(seal.manifests(lance, name).items()), None) for name in names}
         if {name: found and found[0] for name, found in newest.items()} == {
             name: sealed.version for name, sealed in known.items()
-        }:
+        } and not self._state.is_dropping:
             return
         sums = self._writable_side().sums()
         there = {file for name in names for file in seal.files_of(lance, name)}

@@ -6,6 +6,7 @@ for good, and its size and CRC-32 are noted in the side store. Readers compare t
 copies rows (compaction, erase) the files that it copies, the doctor all of them.
 
 A commit that was not sealed (its process died in between) is newer than the seal, and is taken as it is.
+Before files are dropped that is noted too: until the next seal any of them may be missing.
 """
 
 from __future__ import annotations
@@ -128,6 +129,11 @@ def damaged(table: str, why: str) -> DamagedError:
         f"the table {table} is damaged: {why}",
         MEND,
     )
+
+
+def still_there(lance: Path, sums: Mapping[str, Sum]) -> dict[str, Sum]:
+    """What was written and has not been dropped meanwhile."""
+    return {file: known for file, known in sums.items() if (lance / file).exists()}
 
 
 def check_rows(lance: Path, table: str, sums: Mapping[str, Sum]) -> None:

@@ -162,6 +162,8 @@ class State:
     """The entries that are being taken back."""
     seals: Mapping[str, Seal] = field(default_factory=dict)
     """The newest version of each table, as it was written."""
+    is_dropping: bool = False
+    """Whether files that are no longer used have been dropped since the last seal, or are about to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,7 @@ class Side:
             applying=int(meta["applying"]) if "applying" in meta else None,
             undoing=tuple(json.loads(meta.get("undoing", "[]"))),
             seals={name: Seal(*seal) for name, seal in json.loads(meta.get("seals", "{}")).items()},
+            is_dropping="dropping" in meta,
         )
 
     def generation(self) -> int:
@@ -348,6 +351,11 @@ class Side:
         with self._translated():
             return {file: (size, crc) for file, size, crc in self._db.execute("SELECT * FROM sums")}
 
+    def begin_drop(self) -> None:
+        """From here on until the next seal, files that are no longer used may go."""
+        with self.change() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('dropping', '1')")
+
     def seal(self, seals: Mapping[str, Seal], *, new: Mapping[str, Sum], gone: Iterable[str]) -> None:
         """Note what was written and what was dropped, and which versions of the tables are the newest."""
         with self.change() as db:
@@ -356,6 +364,7 @@ class Side:
             db.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", rows)
             told = {name: (seal.version, seal.size, seal.crc) for name, seal in seals.items()}
             db.execute("INSERT OR REPLACE INTO meta VALUES ('seals', ?)", (json.dumps(told),))
+            db.execute("DELETE FROM meta WHERE key = 'dropping'")
 
     # --- erasing ----------------------------------------------------------------------------------
 
