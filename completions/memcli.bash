@@ -21,7 +21,7 @@ _memcli() {
     case "$path $prev" in
         *" --kind") _memcli_words "identity preference decision fact episode document summary"; return ;;
         *" --priority") _memcli_words "P0 P1 P2"; return ;;
-        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --model" | *" --session" | *" --history" | *" --system" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --before" | *" -n" | *" --accept" | *" --text" | *" --reject" | *" --never" | *" --ttl" | *" --keep" | *" --passphrase-file" | *" --recipient" | *" --identity" | *" --out") return ;;
+        *" --topic" | *" --audience" | *" --source" | *" --source-id" | *" --at" | *" --expires" | *" --user" | *" --project" | *" -k" | *" --since" | *" --until" | *" --as-of" | *" --agent" | *" --min-score" | *" --budget" | *" --model" | *" --session" | *" --history" | *" --system" | *" --encoding" | *" --tz" | *" --me" | *" --query" | *" --match" | *" --before" | *" --passphrase-file" | *" --recipient" | *" -n" | *" --accept" | *" --text" | *" --reject" | *" --never" | *" --ttl" | *" --keep" | *" --identity" | *" --out") return ;;
         *" --data-dir") _memcli_directories; return ;;
         *" --role") _memcli_words "user assistant system tool"; return ;;
         "/recall --format") _memcli_words "prompt"; return ;;
@@ -37,7 +37,7 @@ _memcli() {
         "/chat") options="--model --session --no-memory --history --system --budget --why --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/import") options="--format --encoding --tz --extract --no-extract --since --role --me --all-branches --include-tools --restore --no-vectors --allow-sensitive --dry-run --discover --watch --yes -y --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/forget") options="--source-id --query --topic --match --session --source --before --all --related --retire --prove --yes -y --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
-        "/export") options="-o --format --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
+        "/export") options="-o --format --kind --topic --role --since --until --as-of --agent --current --ndjson --encrypt --passphrase-file --recipient --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/list") options="-n --sort --kind --topic --role --since --until --as-of --agent --current --ndjson --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/edit") options="--kind --priority --topic --private --no-private --audience --source --source-id --at --expires --allow-sensitive --dry-run --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
         "/review") options="--accept --text --reject --never --user --project --data-dir --json --no-color --quiet -q --verbose -v -h --help" ;;
