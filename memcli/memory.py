@@ -983,13 +983,13 @@ class Memory:
     def stats(self) -> dict[str, Any]:
         """The figures of `memcli stats --json`, without the user's name."""
         store, side, now = self.read(), self.read_side(), self.clock()
-        rows = list(store.tally(stats.COLUMNS, now=now))
+        columns = store.tally(stats.COLUMNS, now=now)
         beside = stats.beside(side)
         backups = side.backups() if side else []
         embedder = store.state.embedder
         return {
-            "memories": stats.of_memories(rows, now=now),
-            "sessions": len(stats.sessions(rows).union(beside.sessions)),
+            "memories": stats.of_memories(columns, now=now),
+            "sessions": len(stats.sessions(columns).union(beside.sessions)),
             "turns": beside.turns,
             "pending": {"vectors": len(store.pending(embedder or "")), **beside.pending},
             "storage": {"bytes": copies.size_bytes(self.place.directory), **store.shape()},
@@ -998,7 +998,7 @@ class Memory:
                 "dim": store.dim(embedder) if embedder else None,
                 "state": _embedder_state(store),
             },
-            "activity": {"by_day": stats.by_day(rows)},
+            "activity": {"by_day": stats.by_day(columns)},
             "recall": asdict(beside.recalls),
             "feedback": beside.feedback,
             "last_backup": to_iso(backups[0][1]) if backups else None,

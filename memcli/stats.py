@@ -5,32 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from memcli.store import events, queue, talks
 from memcli.store.side import Side
 from memcli.times import to_day
 from memcli.types import Millis
 
+_DAY_MS = 24 * 60 * 60 * 1000
 _LABELS = ("kind", "priority", "project", "source")
 COLUMNS = (*_LABELS, "session_id", "created_at", "superseded_by", "retired", "expires_at")
 """What is asked of every memory."""
 
 
-def of_memories(rows: Sequence[Mapping[str, Any]], *, now: Millis) -> dict[str, Any]:
-    """How many memories there are, and of which sort. A row holds COLUMNS."""
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+"""The values of COLUMNS, one of each a memory."""
+
+
+def of_memories(columns: Columns, *, now: Millis) -> dict[str, Any]:
+    """How many memories there are, and of which sort."""
+    retired, replaced_by = columns["retired"], columns["superseded_by"]
+    states = zip(retired, replaced_by, columns["expires_at"], strict=True)
     return {
-        "total": len(rows),
-        "active": sum(_is_active(row, now) for row in rows),
-        "superseded": sum(row["superseded_by"] is not None for row in rows),
-        "retired": sum(bool(row["retired"]) for row in rows),
-        **{f"by_{name}": _counted(row[name] for row in rows) for name in _LABELS},
+        "total": len(retired),
+        "active": sum(
+            not is_retired and by is None and (until is None or until > now)
+            for is_retired, by, until in states
+        ),
+        "superseded": len(replaced_by) - replaced_by.count(None),
+        "retired": retired.count(True),
+        **{f"by_{name}": _counted(columns[name]) for name in _LABELS},
     }
 
 
-def sessions(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+def sessions(columns: Columns) -> set[str]:
     """The conversations that the memories come from."""
-    return {row["session_id"] for row in rows if row["session_id"]}
+    return set(filter(None, columns["session_id"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +65,10 @@ def beside(side: Side | None) -> Beside:
         return Beside(ids, turns, pending, events.feedback(db), events.recalls(db))
 
 
-def by_day(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def by_day(columns: Columns) -> dict[str, int]:
     """Day (UTC) → memories of that day, in order of time."""
-    days = Counter(to_day(row["created_at"]) for row in rows if row["created_at"] is not None)
-    return dict(sorted(days.items()))
-
-
-def _is_active(row: Mapping[str, Any], now: Millis) -> bool:
-    is_over = row["expires_at"] is not None and row["expires_at"] <= now
-    return not row["retired"] and not is_over and row["superseded_by"] is None
+    days = Counter(at // _DAY_MS for at in columns["created_at"] if at is not None)
+    return {to_day(day * _DAY_MS): count for day, count in sorted(days.items())}
 
 
 def _counted(labels: Iterable[str | None]) -> dict[str, int]:

@@ -193,16 +193,18 @@ class LanceStore:
             else:
                 return
 
-    def tally(self, columns: Sequence[str], *, now: Millis) -> Iterator[dict[str, Any]]:
-        """The named columns of every memory, for counting."""
+    def tally(self, columns: Sequence[str], *, now: Millis) -> dict[str, list[Any]]:
+        """The named columns of every memory, for counting: a list a column, all in the same order."""
 
         def read() -> list[pa.RecordBatch]:
             table = self._memories()
             condition = self._first_rows(Filters(with_hidden=True), now)
             return list(table.scan(columns, where=condition)) if table else []
 
-        for batch in self._reading(read):
-            yield from batch.to_pylist()
+        batches = self._reading(read)
+        return {
+            name: [value for batch in batches for value in batch.column(name).to_pylist()] for name in columns
+        }
 
     def get(self, ids: Sequence[str], *, now: Millis) -> list[Record]:
         """The memories of these whole ids, hidden ones too, in that order; missing ones are left out."""

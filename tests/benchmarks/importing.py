@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.reading import LOADING, write_export
-from tests.benchmarks.speed import WORDS
+from tests.benchmarks.stores import WORDS
 
 EXPORT_MB = 300
 

@@ -1,189 +1,186 @@
-"""Print how fast the program is, as ratios measured in one run: `python tests/benchmarks/speed.py`.
+"""Print how fast the program is, as ratios measured in one run: `python -m tests.benchmarks.speed`.
 
-Whole processes are timed in turn (A, B, A, B, …) so that a machine that slows down slows both; the
-median of the ratios is what counts. Nothing is asserted.
+With `--million` the rows of a million memories too (half an hour, 6 GB of disk), with `--loop` those of 1,000
+single `remember`s (some minutes). Whole processes are timed in turn (A, B, A, B, …) so that a machine that
+slows down slows both; the median of the ratios is what counts. Nothing is asserted.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from dataclasses import dataclass
 from pathlib import Path
+
+from memcli.models.builtin import load_builtin
+from memcli.store.copies import size_bytes
+from tests.benchmarks.importing import cost
+from tests.benchmarks.stores import VECTOR_BYTES, grow, texts, write_history
 
 RUNS = 7
-WORDS = """
-project meeting kitchen budget garden beans coffee report build maven gradle travel sister doctor
-allergy piano lesson weekend hiking weather invoice parcel ticket deploy server token cache memory
-model question recipe tomato basil pasta train station night flight hotel bridge river
-""".split()  # noqa: SIM905 - a list of so many words would not be read
-
-
-def timed(command: list[str], env: dict[str, str]) -> float:
-    """Seconds of one whole process."""
-    began = time.perf_counter()
-    subprocess.run(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    return time.perf_counter() - began
-
-
-def ratio(name: str, command: list[str], reference: list[str], env: dict[str, str]) -> None:
-    """Print the median ratio of two commands, run in turn."""
-    timed(command, env), timed(reference, env)
-    pairs = [(timed(command, env), timed(reference, env)) for _ in range(RUNS)]
-    ratios = [ours / theirs for ours, theirs in pairs]
-    ours, theirs = (statistics.median(side) * 1000 for side in zip(*pairs, strict=True))
-    print(
-        f"{name:<44} {statistics.median(ratios):5.2f}  ({min(ratios):.2f}–{max(ratios):.2f})"
-        f"  {ours:7.0f} ms / {theirs:7.0f} ms"
-    )
-
-
-def write_history(path: Path, messages: int) -> None:
-    """A history of invented messages, the same in every run."""
-    chance = random.Random(7)
-    with path.open("w", encoding="utf-8") as stream:
-        for number in range(messages):
-            line = {
-                "id": f"m{number}",
-                "session_id": f"s{number // 40}",
-                "role": "user" if number % 2 == 0 else "assistant",
-                "content": " ".join(chance.choices(WORDS, k=30)) + f", item {number}",
-                "timestamp": 1_700_000_000 + 60 * number,
-            }
-            stream.write(json.dumps(line) + "\n")
-
-
-def import_speed(memcli: list[str], env: dict[str, str], folder: Path, messages: int) -> None:
-    """Print messages a second and the peak memory of an import without vectors."""
-    history = folder / f"{messages}.jsonl"
-    write_history(history, messages)
-    meter = (
-        "import resource, subprocess, sys, time; began = time.perf_counter(); "
-        "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-        "took = time.perf_counter() - began; "
-        "print(took, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
-    )
-    command = [sys.executable, "-c", meter, *memcli, "import", str(history), "--no-vectors"]
-    told = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.split()
-    took_s, peak_mb = map(float, told)
-    speed = f"{messages / took_s:,.0f} messages/s"
-    print(f"import of {messages:,} messages, text only: {speed}, peak {peak_mb:.0f} MB")
-
-
-def vector_speed(folder: Path, env: dict[str, str], passages: int) -> None:
-    """Print how much of the embedder's own speed is left when its vectors are stored."""
-    history = folder / "vectors.jsonl"
-    write_history(history, passages)
-    script = f"""
-import json, time
-from pathlib import Path
-from memcli.absorb import Intake
-from memcli.memory import open_memory
-from memcli.models.builtin import load_builtin
-texts = [json.loads(line)["content"] for line in Path({str(history)!r}).open(encoding="utf-8")]
-embedder, _ = load_builtin()
-embedder.embed_documents(texts[:16])
-def bare(some):
-    began = time.perf_counter()
-    for start in range(0, len(some), 16):
-        embedder.embed_documents(some[start:start + 16])
-    return time.perf_counter() - began
-before = bare(texts)
-memory = open_memory(data_dir=Path({str(folder / "vectors")!r}), embedder="builtin")
-memory.absorb([{str(history)!r}], intake=Intake())
-began = time.perf_counter()
-memory.fill_vectors()
-stored = time.perf_counter() - began
-after = bare(texts)
-print((before + after) / 2 / stored, len(texts) / stored)
+PYTHON = [sys.executable, "-c"]
+MEMCLI = [sys.executable, "-m", "memcli"]
+LANCEDB = [*PYTHON, "import lancedb"]
+# Written as its makers mean it: the same messages, one table, one index of their words.
+REFERENCE = """
+import sys
+import lancedb
+import pyarrow.json
+from lancedb.index import FTS
+rows = pyarrow.json.read_json(sys.argv[1])
+table = lancedb.connect(sys.argv[2]).create_table("messages", rows)
+table.create_index("content", config=FTS(base_tokenizer="icu"))
 """
-    told = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
-    share, speed = map(float, told.stdout.split())
-    print(f"vectors of {passages:,} passages: {share:.0%} of the embedder alone, {speed:.0f} passages/s")
 
 
-def recall_speed(folder: Path, env: dict[str, str], memories: int) -> None:
-    """Print what a warm recall inside one process takes, what ranking, and what the embedder alone."""
-    history = folder / "warm.jsonl"
-    write_history(history, memories)
-    script = f"""
-import random, statistics, time
-from pathlib import Path
-from memcli.absorb import Intake
-from memcli.memory import open_memory
-from memcli.models.builtin import load_builtin
-from memcli.models.vectors import unit
-from memcli.rank import rank
-from memcli.types import Query
-embedder, _ = load_builtin()
-memory = open_memory(data_dir=Path({str(folder / "warm")!r}), embedder="builtin")
-memory.absorb([{str(history)!r}], intake=Intake())
-# Vectors as near to each other as those of the model are; to make them would take minutes.
-chance = random.Random(7)
-base = [chance.gauss(0, 1) for _ in range(embedder.dim)]
-with memory.write() as (store, _):
-    store.bind(embedder.name, embedder.dim, asked=True)
-    keys = store.pending(embedder.name)
-    for start in range(0, len(keys), 2000):
-        store.add_vectors(embedder.name, {{
-            key: unit([each + chance.gauss(0, 0.5) for each in base]) for key in keys[start:start + 2000]
-        }})
-memory.settle()
-words = {WORDS!r}
-def timed(call):
-    began = time.perf_counter()
-    call()
-    return 1000 * (time.perf_counter() - began)
-took = {{"embedder": [], "recall": [], "ranking": []}}
-for _ in range(40):
-    question = "What about the " + " ".join(chance.choices(words, k=3)) + "?"
-    query = Query(question, now=1_800_000_000_000)
-    took["embedder"].append(timed(lambda: embedder.embed_query(question)))
-    took["recall"].append(timed(lambda: memory.recall(query, is_noted=False)))
-    found = memory.find(query)
-    took["ranking"].append(timed(lambda: rank(question, found.candidates, k=10, total_rows=found.rows)))
-print(*(statistics.median(each[5:]) for each in took.values()))
-"""
-    told = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
-    embedder, recall, ranking = map(float, told.stdout.split())
-    print(
-        f"warm recall at {memories:,} memories: {recall:.1f} ms, ranking {ranking:.1f} ms, "
-        f"the embedder's own query {embedder:.1f} ms"
-    )
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the stores are made; each in a data directory of its own."""
 
+    folder: Path
+    embedder: str
 
-def main() -> None:
-    """Measure and print everything."""
-    memcli = [sys.executable, "-m", "memcli"]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        env = os.environ | {
-            "MEMCLI_DATA_DIR": str(folder / "data"),
-            "MEMCLI_CONFIG": str(folder / "config.toml"),
+    def data(self, name: str) -> Path:
+        return self.folder / name
+
+    def env(self, name: str) -> dict[str, str]:
+        """The environment of a program that works on the store of this name."""
+        return os.environ | {
+            "MEMCLI_DATA_DIR": str(self.data(name)),
+            "MEMCLI_CONFIG": str(self.folder / "config.toml"),
             "MEMCLI_EMBEDDER": "builtin",
             "OLLAMA_HOST": "127.0.0.1:9",
         }
-        write_history(folder / "thousand.jsonl", 1000)
-        timed([*memcli, "import", str(folder / "thousand.jsonl")], env)
-        python = [sys.executable, "-c"]
-        print(f"{'whole processes, in turn':<44} ratio  (range)")
-        ratio("memcli --help / import typer", [*memcli, "--help"], [*python, "import typer"], env)
-        recall = [*memcli, "recall", "the sister's piano lesson", "-k", "5"]
-        ratio("memcli recall (1,000) / import lancedb", recall, [*python, "import lancedb"], env)
-        listing = [*memcli, "list", "-n", "20"]
-        ratio("memcli list -n 20 / import lancedb", listing, [*python, "import lancedb"], env)
-        remember = [*memcli, "remember", "The spare key is in the blue jar"]
-        ratio("memcli remember / import lancedb", remember, [*python, "import lancedb"], env)
-        env["MEMCLI_DATA_DIR"] = str(folder / "bulk")
-        import_speed(memcli, env, folder, 10_000)
-        vector_speed(folder, env, 600)
-        recall_speed(folder, env, 10_000)
+
+
+def told(name: str, ratios: list[float], limits: str, more: str = "") -> None:
+    """Print a row: the median, its range, what is asked, and what it was made of."""
+    span = f"({min(ratios):.2f}–{max(ratios):.2f})" if len(ratios) > 1 else ""
+    print(f"{name:<52} {statistics.median(ratios):6.2f} {span:<13} {limits:<12} {more}", flush=True)
+
+
+def pairs(
+    name: str,
+    command: list[str],
+    reference: list[str],
+    env: dict[str, str],
+    *,
+    limits: str,
+    runs: int = RUNS,
+    fresh: tuple[Path, ...] = (),
+) -> None:
+    """Print the ratio of two commands, run in turn; what is `fresh` is gone before each of them."""
+
+    def once(asked: list[str]) -> float:
+        for path in fresh:
+            subprocess.run(["rm", "-rf", str(path)], check=True)
+        return cost(asked, env)[0]
+
+    once(command), once(reference)
+    took = [(once(command), once(reference)) for _ in range(runs)]
+    ours, theirs = (statistics.median(side) for side in zip(*took, strict=True))
+    ratios = [mine / other for mine, other in took]
+    told(name, ratios, limits, f"{1000 * ours:,.0f} ms / {1000 * theirs:,.0f} ms")
+
+
+def recalls(place: Place, memories: int, *, limits: str) -> None:
+    """Make a store of so many memories and print what asking it takes."""
+    question = [*MEMCLI, "recall", "the sister's piano lesson", "-k", "5"]
+    name = f"{memories:,}"
+    said = grow(place.data(name), memories, embedder=place.embedder)
+    pairs(f"recall at {name} / import lancedb", question, LANCEDB, place.env(name), limits=limits)
+    vectors = memories * VECTOR_BYTES
+    if memories >= 100_000:
+        peak_mb = cost(question, place.env(name))[1]
+        limit = "≤ 0.5 (0.2)" if memories >= 1_000_000 else ""
+        ratio = peak_mb * 1024 * 1024 / vectors
+        told(f"memory of a recall at {name} / its vectors", [ratio], limit, f"{peak_mb:,.0f} MB")
+        size = size_bytes(place.data(name))
+        limit = "≤ 1.6 (1.3)" if memories == 100_000 else ""
+        ratio = size / (said + vectors)
+        told(f"disk at {name} / text and vectors", [ratio], limit, f"{size / 1e6:,.0f} MB")
+
+
+def looks(place: Place, memories: int) -> None:
+    """Print what looking at a store without a question takes."""
+    env = place.env(f"{memories:,}")
+    listed = subprocess.run(
+        [*MEMCLI, "list", "-n", "1", "--json"], env=env, capture_output=True, check=True
+    ).stdout
+    some = json.loads(listed)["memories"][0]["id"]
+    for command in (["list", "-n", "20"], ["show", some], ["stats"]):
+        name = f"{command[0]} at {memories:,} / import lancedb"
+        pairs(name, [*MEMCLI, *command], LANCEDB, env, limits="≤ 0.30 (0.20)")
+
+
+def imports(place: Place, messages: int) -> None:
+    """Print what an import of text takes, stored and searchable, beside the least that it takes."""
+    history = place.folder / f"{messages}.jsonl"
+    write_history(history, messages)
+    data, table = place.data("imported"), place.folder / "reference"
+    name, limits = f"import of {messages:,} messages / pyarrow and one index", "≤ 3 (1.5)"
+    ours = [*MEMCLI, "import", str(history), "--no-vectors"]
+    theirs = [*PYTHON, REFERENCE, str(history), str(table)]
+    pairs(name, ours, theirs, place.env("imported"), limits=limits, runs=3, fresh=(data, table))
+
+
+def speed(place: Place, messages: int) -> None:
+    """Print messages a second and the peak memory of an import of text."""
+    history = place.folder / f"{messages}.jsonl"
+    write_history(history, messages)
+    took_s, peak_mb = cost([*MEMCLI, "import", str(history), "--no-vectors"], place.env("quick"))
+    print(f"import of {messages:,} messages, text only: {messages / took_s:,.0f} a second, {peak_mb:.0f} MB")
+
+
+def loop(place: Place, memories: int) -> None:
+    """Print what single `remember`s take as a store grows, and what they leave on disk."""
+    some = list(texts(memories))
+    took = [cost([*MEMCLI, "remember", text], place.env("loop"))[0] for text in some]
+    parts = max(1, memories // 10)
+    first, last = statistics.median(took[1 : parts + 1]), statistics.median(took[-parts:])
+    name, more = f"the last of {memories:,} remembers / the first", f"{1000 * last:.0f} ms, {sum(took):.0f} s"
+    told(name, [last / first], "≤ 1.3", more)
+    bulk = place.folder / "bulk.jsonl"
+    bulk.write_text("".join(json.dumps({"role": "user", "content": text}) + "\n" for text in some))
+    cost([*MEMCLI, "import", str(bulk)], place.env("bulk"))
+    sizes = size_bytes(place.data("loop")), size_bytes(place.data("bulk"))
+    told("their disk / that of one import", [sizes[0] / sizes[1]], "≤ 1.5", f"{sizes[0] / 1e6:.1f} MB")
+
+
+def main(argv: list[str]) -> None:
+    """Measure and print everything that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--million", action="store_true")
+    parser.add_argument("--loop", action="store_true")
+    asked = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder), load_builtin()[0].name)
+        print(f"{'whole processes, in turn':<52}  ratio (range)       at most (aim)")
+        env = place.env("1,000")
+        pairs(
+            "--help / import typer", [*MEMCLI, "--help"], [*PYTHON, "import typer"], env, limits="≤ 1.5 (1.2)"
+        )
+        for memories, limits in (
+            (1_000, "≤ 0.35 (0.25)"),
+            (10_000, "≤ 0.38 (0.28)"),
+            (100_000, "≤ 0.5 (0.35)"),
+        ):
+            recalls(place, memories, limits=limits)
+        remember = [*MEMCLI, "remember", "The spare key is in the blue jar"]
+        pairs("remember / import lancedb", remember, LANCEDB, place.env("1,000"), limits="≤ 0.30 (0.20)")
+        looks(place, 100_000)
+        imports(place, 100_000)
+        speed(place, 10_000)
+        if asked.million:
+            recalls(place, 1_000_000, limits="≤ 0.7 (0.45)")
+        if asked.loop:
+            loop(place, 1_000)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
