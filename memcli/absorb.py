@@ -14,7 +14,7 @@ from memcli.errors import MemcliError, UsageError
 from memcli.importers import ReadOptions, Source, Unreadable, read
 from memcli.importers.parts import Part, parts
 from memcli.importers.records import is_of_lines
-from memcli.importers.seen import Seen
+from memcli.importers.seen import Seen, scratch, translated
 from memcli.reading import NOTES_KEPT, Reading, Sessions, all_of, bad_line_again, so_far
 from memcli.redact import scrub_record
 from memcli.renewal import AS_EXPORTED
@@ -76,6 +76,30 @@ class Intake:
     """A dry run returns every change that it would make."""
 
 
+class Planned:
+    """What a dry run would have stored, by its origins' hashes; on disk, for a file may have millions."""
+
+    def __init__(self) -> None:
+        self._db = scratch("CREATE TABLE planned (mark TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID")
+
+    def note(self, changes: Sequence[Change]) -> None:
+        """These changes would have been made."""
+        marks = [
+            (mark, change.record.id)
+            for change in changes
+            for mark in (lifecycle.hashes(change.origin) if change.origin else ())
+        ]
+        with translated():
+            self._db.executemany("INSERT OR REPLACE INTO planned VALUES (?, ?)", marks)
+
+    def among(self, marks: Sequence[str]) -> dict[str, str]:
+        """Those of the hashes that are planned, and the ids of their memories."""
+        asked = "SELECT id FROM planned WHERE mark = ?"
+        with translated():
+            found = ((mark, self._db.execute(asked, (mark,)).fetchone()) for mark in marks)
+            return {mark: row[0] for mark, row in found if row}
+
+
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """The store as one batch sees it.
@@ -86,7 +110,7 @@ class Shelf:
 
     store: LanceStore
     now: Millis
-    planned: Mapping[str, str]
+    planned: Planned | None
     keep: Callable[[Sequence[Change]], None]
     learn: Callable[[Sequence[Record]], None] = lambda _: None
 
@@ -101,8 +125,9 @@ class Shelf:
 
     def known(self, origins: Sequence[Origin], *, at: Version) -> lifecycle.Known:
         """What was stored of these origins at that version, and what is buried."""
-        buried = self.store.buried([value for origin in origins for value in lifecycle.hashes(origin)])
-        return lifecycle.Known({**self.planned, **self.store.known_at(at, origins)}, buried)
+        marks = [mark for origin in origins for mark in lifecycle.hashes(origin)]
+        planned = self.planned.among(marks) if self.planned else {}
+        return lifecycle.Known(planned | self.store.known_at(at, origins), self.store.buried(marks))
 
     def get(self, ids: Sequence[str]) -> Mapping[str, Record]:
         """The memories of these ids."""

@@ -77,7 +77,7 @@ from memcli.weights import HALF_LIFE_DAYS
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from memcli.absorb import Intake, Pile, Shelf, Taking
+    from memcli.absorb import Intake, Pile, Planned, Shelf, Taking
     from memcli.age import Key, Lock
     from memcli.backup import Progress as BytesDone
     from memcli.backup import Restored
@@ -415,7 +415,7 @@ class Memory:
             intake: how it is wanted.
             progress: told (bytes read, bytes in all) of the file at hand.
         """
-        from memcli.absorb import Pile, Taking, unread
+        from memcli.absorb import Pile, Planned, Taking, unread
         from memcli.importers import Unreadable, sources
 
         began = time.perf_counter()
@@ -423,10 +423,9 @@ class Memory:
         if side is not None and sessions.has_waiting(side) and not intake.dry_run:
             # What a chat exports has to be known here.
             sessions.keep(self)
-        planned: dict[str, str] = {}
         plan: list[Change] = []
         stored = partial(self._note_read, intake)
-        pile = Pile(partial(self._shelf, intake, planned, plan), intake, self.clock(), stored)
+        pile = Pile(partial(self._shelf, intake, Planned(), plan), intake, self.clock(), stored)
         taken: list[FileReport | Taking] = []
         with self.one_command():
             try:
@@ -470,14 +469,13 @@ class Memory:
         return absorb_file(source, pile, place_of=self._place_of, progress=tell, before=before, buried=buried)
 
     @contextmanager
-    def _shelf(self, intake: Intake, planned: dict[str, str], plan: list[Change]) -> Iterator[Shelf]:
+    def _shelf(self, intake: Intake, planned: Planned, plan: list[Change]) -> Iterator[Shelf]:
         """The store as one batch of an import sees it; a dry run's plan goes to `planned` and `plan`."""
         from memcli import absorb
 
         def note(changes: Sequence[Change]) -> None:
             plan.extend(changes if intake.with_plan else ())
-            for change in changes:
-                planned.update(dict.fromkeys(_hashes([change]), change.record.id))
+            planned.note(changes)
 
         if intake.dry_run:
             yield absorb.Shelf(self.read(), self.clock(), planned, note)
@@ -492,7 +490,7 @@ class Memory:
                 lift = partial(journal.lift, origins=lifted)
                 self._apply(store, side, changes, command="import", beside=lift)
 
-            yield absorb.Shelf(store, self.clock(), {}, keep, partial(self._queue, side))
+            yield absorb.Shelf(store, self.clock(), None, keep, partial(self._queue, side))
 
     def _note_read(self, intake: Intake, files: Sequence[Taking]) -> None:
         """Remember what was read of stored files: they may come again, moved, grown or as they are."""
