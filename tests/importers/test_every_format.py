@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import sqlite3
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,10 +23,16 @@ from memcli.types import Document, FileReport, Item, Record
 
 from .reading import count_records, items_of, source_of, texts_in
 from .test_app_damage import LINES, WHOLE, lines_of, role_of
+from .test_container import zip_of
 from .test_messengers import SHAPES, STREAMED, file_of
 from .test_messengers import lines_of as messages_of
 from .test_session_damage import KINDS
 from .test_session_damage import lines_of as session_of
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 START = 1772355600
 DEEP = b"[" * 10_000 + b"]" * 10_000
@@ -158,7 +167,7 @@ def memory(tmp_path: Path) -> Memory:
     return open_memory(data_dir=tmp_path / "data", embedder="none")
 
 
-def planned(memory: Memory, tmp_path: Path, name: str, data: bytes) -> FileReport | None:
+def planned(memory: Memory, tmp_path: Path, name: str | None, data: bytes) -> FileReport | None:
     """What an import of the file as this format would do; its sums are checked on the way."""
     path = tmp_path / "history"
     path.write_bytes(data)
@@ -177,6 +186,34 @@ def test_valid_history_is_told_and_all_of_it_read(name: str, texts: list[str]) -
     assert count_records(items) >= (1 if name in ("markdown", "text") else len(texts))
 
 
+PACKED: Mapping[str, Callable[[str, bytes], tuple[str, bytes]]] = {
+    "gzip": lambda name, data: (f"{name}.gz", gzip.compress(data)),
+    "zstd": lambda name, data: (f"{name}.zst", zstd.compress(data)),
+    "zip": lambda name, data: (f"{name}.zip", zip_of({name: data})),
+    "zip in zip": lambda name, data: (f"{name}-2.zip", zip_of({"in.zip": zip_of({name: data})})),
+}
+
+
+@pytest.mark.parametrize("packing", ["none", "gzip", "zip in zip"])
+def test_twice_the_same_file_of_any_format_adds_nothing_however_it_is_packed(
+    memory: Memory, tmp_path: Path, packing: str
+) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "again").mkdir()
+    for name, history in HISTORIES.items():
+        data = history([f"said in {name}, {number}." for number in range(3)])
+        (tmp_path / "plain" / name).write_bytes(data)
+        again, packed = (name, data) if packing == "none" else PACKED[packing](name, data)
+        (tmp_path / "again" / again).write_bytes(packed)
+    first = memory.absorb([str(tmp_path / "plain")], intake=Intake()).files
+    assert {report.format for report in first if report.added} == set(HISTORIES)
+    for path in ("plain", "again"):
+        # Another wish, so that what is remembered of the files is no reason not to read them.
+        wish = Intake(allow_sensitive=True)
+        for report in memory.absorb([str(tmp_path / path)], intake=wish).files:
+            assert (report.added, report.error) == (0, None), report.path
+
+
 SPOILS: Mapping[str, Callable[[bytes, bytes, bytes, bytes], bytes]] = {
     "cut": lambda before, between, after, junk: before,
     "put": lambda before, between, after, junk: before + junk + after,
@@ -186,14 +223,21 @@ SPOILS: Mapping[str, Callable[[bytes, bytes, bytes, bytes], bytes]] = {
     "glued": lambda before, between, after, junk: before + (between + after).replace(b"\n", b""),
     "nested": lambda before, between, after, junk: before + DEEP + after,
     "flipped": lambda before, between, after, junk: before + flipped(between, junk) + after,
+    "of another type": lambda before, between, after, junk: before + retyped(between, junk) + after,
 }
 """How a file of three parts is damaged."""
+VALUE = re.compile(rb'"[^"]*"|\d+|null')
 JUNK = (b"null", b"-1e999", b'"\\ud800"', b"{}", b"[[]]", b"\0", b'"', b"@")
 
 
 def flipped(data: bytes, bits: bytes) -> bytes:
     # Only such as leave ASCII what it is: others are damage to the encoding, which is asked for.
     return bytes([data[0] ^ bits[0] & 0x7F]) + data[1:] if data else data
+
+
+def retyped(data: bytes, junk: bytes) -> bytes:
+    """The first value in it is another."""
+    return VALUE.sub(lambda _: junk, data, count=1)
 
 
 @st.composite
@@ -220,6 +264,35 @@ def test_damaged_history_is_read_or_refused_and_its_sums_add_up(
     report = planned(memory, tmp_path, name, data)
     if report is not None and report.error is None:
         assert report.added == sum(report.messages.values()) + report.notes
+
+
+@every_format
+@few
+@given(texts=histories, packing=st.sampled_from(sorted(PACKED)), spoil=damages())
+def test_damaged_archive_or_stream_is_read_or_refused_and_its_sums_add_up(
+    memory: Memory, tmp_path: Path, name: str, texts: list[str], packing: str, spoil: Callable[[bytes], bytes]
+) -> None:
+    _, packed = PACKED[packing]("history", HISTORIES[name](texts))
+    report = planned(memory, tmp_path, None, spoil(packed))
+    if report is not None and report.error is None:
+        assert report.added == sum(report.messages.values()) + report.notes
+
+
+PARENT = re.compile(rb'("(?:parent|parentId|parentUuid|parent_\w+|parentMessageId)": )("[^"]*"|null)')
+ID = re.compile(rb'"(?:id|uuid|_id|messageId)": ("[^"]*")')
+TREES = sorted(name for name, history in HISTORIES.items() if PARENT.search(history(["said", "said"])))
+
+
+@pytest.mark.parametrize("name", TREES)
+@few
+@given(texts=histories, data=st.data())
+def test_whoever_is_whose_parent_all_is_told_once(name: str, texts: list[str], data: st.DataObject) -> None:
+    whole = HISTORIES[name](texts)
+    parents = st.sampled_from([b"null", b'"lost"', *ID.findall(whole)])
+    tangled = PARENT.sub(lambda found: found[1] + data.draw(parents), whole)
+    items = items_of(tangled, name="history", format_name=name, all_branches=True)
+    assert sorted(told_in(items, texts)) == sorted(texts)
+    assert len(texts_in(items)) == len(texts)
 
 
 @pytest.mark.parametrize("name", IN_RECORDS)
