@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
@@ -18,6 +18,7 @@ from memcli.weights import HALF_LIFE_DAYS, TELLING_LETTERS, WEIGHTS, Weights
 from memcli.wording import (
     WANTED,
     Look,
+    asked_event,
     asks_for_assistant,
     asks_for_before,
     denials,
@@ -28,6 +29,7 @@ from memcli.wording import (
 )
 
 _DAY_MS = 86_400_000
+_YEAR_1, _YEAR_9999 = -62_135_596_800_000, 253_402_300_799_999
 _LOG_TELLING = math.log1p(TELLING_LETTERS)
 
 
@@ -96,6 +98,8 @@ class _Asked:
     is_between_people: bool
     """Some candidates have a name."""
     times: Sequence[Span]
+    of_event: frozenset[str]
+    """The terms of an event before or after which it asks: what names it fits as it is."""
     tz: tzinfo
     is_of_before: bool
     """It asks for what held before what holds now, without a time."""
@@ -133,16 +137,41 @@ def _read(
         known = best.get(record.id)
         if known is None or base > known.base:
             best[record.id] = _Scored(record, candidate, look(candidate.passage), dense, met, base)
+    is_before, event = ("", "") if times else asked_event(question)
+    of_event = frozenset(query_terms(event))
     asked = _Asked(
         worth=worth,
         wants_assistant=asks_for_assistant(question),
         wanted=wanted(question),
         is_between_people=any(each.record.name for each in best.values()),
-        times=times,
+        times=times or _beside_event(of_event, best.values(), tz, is_before=bool(is_before)),
+        of_event=of_event,
         tz=tz,
         is_of_before=not times and asks_for_before(question),
     )
     return asked, list(best.values())
+
+
+def _beside_event(
+    event: frozenset[str], found: Iterable[_Scored], tz: tzinfo, *, is_before: bool
+) -> Sequence[Span]:
+    """The time before or after an event, if a memory of the person's tells when that was."""
+    telling = [
+        each
+        for each in found
+        if event
+        and event <= each.met.terms
+        and each.record.created_at is not None
+        and not each.look.is_question
+        and each.record.role != "assistant"
+    ]
+    if not telling:
+        return ()
+    best = max(telling, key=lambda each: each.base)
+    at = best.record.created_at or 0
+    spoken = _spoken_of(best.candidate.passage, at, tz)
+    start = spoken[0].start if spoken else at
+    return (Span(min(_YEAR_1, start), start) if is_before else Span(start, max(start, _YEAR_9999)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +268,8 @@ def _time(seen: _Seen) -> bool | None:
     if seen.asked.is_of_before and record.superseded_by is not None:
         return True
     if record.created_at is None or not times:
+        return None
+    if seen.asked.of_event and seen.asked.of_event <= seen.own.met.terms:
         return None
     spoken = _spoken_of(seen.own.candidate.passage, record.created_at, seen.asked.tz)
     return _is_of(record, times) or any(_overlaps(span, times) for span in spoken)

@@ -117,8 +117,10 @@ class Weights:
     """For what was said in the time that the question names or speaks of that time, and for what was not.
     Mostly a penalty, because a bonus makes a question without an answer look answered."""
 
-    recency: float = 0.1
-    """Of what is new over what is old: parts what stands level. Neither 0 nor 0.1 moves a set."""
+    recency: float = 0.05
+    """Of what is new over what is old: parts what stands level. 0.1 costs locomo 0.4 of R@10, 0.2 1.1, and
+    neither moves another set. Where an older note has the question's own words, no weight up to 0.2 puts
+    the newer one first in more than 5 of 16 cases: that is for what supersedes."""
 
     p0: float = 0.02
     p1: float = 0.01

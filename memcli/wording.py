@@ -28,6 +28,12 @@ _ASKS_FOR_BEFORE = regex(
     re.IGNORECASE,
 )
 
+_BY_AN_EVENT = regex(
+    r"\b(?P<before>before)\s(?P<one>(?:i|we|my|our|the)\s[^?.,;!]+)|\b(?:after|since)\s(?P<two>(?:i|we|my|our|the)\s[^?.,;!]+)"
+    r"|(?:^|[，,我们在])(?P<three>[^，。？,?我们在]{2,10}?)(?:(?P<before_zh>[之以]前)|[之以]后)",
+    re.IGNORECASE,
+)
+
 _DENIAL = regex(r"\b(?:no|not|never|none|without|stopped|quit)\b|n['’]t\b|[不没无别戒]", re.IGNORECASE)
 
 _CLOSING = "\"'”’」』)）] \n"
@@ -122,6 +128,15 @@ def denials(text: str) -> frozenset[str]:
 def asks_for_before(question: str) -> bool:
     """Whether a question is about what held before what holds now ("my previous job")."""
     return _ASKS_FOR_BEFORE.search(question) is not None
+
+
+def asked_event(question: str) -> tuple[bool, str]:
+    """The event before or after which a question asks ("before we moved"), and whether before; often ""."""
+    found = _BY_AN_EVENT.search(question)
+    if found is None:
+        return False, ""
+    is_before = bool(found["before"] or found["before_zh"])
+    return is_before, next(filter(None, (found["one"], found["two"], found["three"])), "")
 
 
 def wanted(question: str) -> frozenset[str]:
