@@ -120,6 +120,7 @@ _NOT_SET = {0, _FIRST}
 
 _ISO = r"(\d{4}-?(?:\d\d-?\d\d|W\d\d-?\d))(?:[T ](\d\d[\d:.,]*) ?(Z|UTC|GMT|[+-]\d[\d:]+)?)?"
 
+_LONGEST_DATE = 60
 _RFC_2822 = r"(?:[A-Z]{3}, ?)?\d{1,2} [A-Z]{3} \d{2,4} \d\d?:\d\d(?::\d\d)?(?: .*)?"
 
 
@@ -128,8 +129,9 @@ def parse_file_time(value: object, *, tz: str | None = None) -> Millis | None:
 
     Args:
         value: a number (seconds, milliseconds, microseconds or nanoseconds since 1970, by its size), the
-            same as a string, ISO 8601, RFC 2822, or the dates that a YAML reader makes. Digits finer
-            than a millisecond are cut off.
+            same as a string, ISO 8601, RFC 2822, a date as people write it of which day and month are
+            certain, MongoDB's `{"$date": …}`, or the dates that a YAML reader makes. Digits finer than a
+            millisecond are cut off.
         tz: IANA name of the zone of times that name none; UTC when None.
 
     Raises:
@@ -139,10 +141,31 @@ def parse_file_time(value: object, *, tz: str | None = None) -> Millis | None:
         return _from_text(value.strip(), tz)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _from_number(value)
+    if isinstance(value, dict):
+        return parse_file_time(value.get("$date", value.get("$numberLong")), tz=tz)
     if isinstance(value, date):
         moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
         return _from_moment(moment, tz)
     return None
+
+
+_CLOCK = (
+    r"(?:(?:,| at|T)? ?(?P<before>上午|下午|午前|午後|오전|오후)? ?(?P<hour>\d{1,2}):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d))?(?:[\s\u202f]?(?P<after>[AP])\.?\s?M\.?)?"
+    r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d))?)?"
+)
+_NAMED_MONTH = r"(?P<month>JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[A-Z]{0,6}\.?"
+_WEEKDAY = r"(?:(?:MON|TUE|WED|THU|FRI|SAT|SUN)[A-Z]{0,6}\.?,? )?"
+# The year first, or dots, say which number is the day; 3/1/2026 says nothing.
+_WRITTEN = (
+    rf"(?P<year>\d{{4}})[/.年] ?(?P<month>\d{{1,2}})[/.月] ?(?P<day>\d{{1,2}})日?\.?{_CLOCK}",
+    rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){_CLOCK}",
+    rf"{_WEEKDAY}{_NAMED_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}}){_CLOCK}",
+    rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th)? {_NAMED_MONTH},? (?P<year>\d{{4}}){_CLOCK}",
+    # What C's ctime() writes.
+    rf"{_WEEKDAY}{_NAMED_MONTH} {{1,2}}(?P<day>\d{{1,2}}){_CLOCK} (?P<year>\d{{4}})",
+)
+_AFTERNOON = ("P", "下午", "午後", "오후")
 
 
 def _from_text(text: str, tz: str | None) -> Millis | None:
@@ -151,7 +174,7 @@ def _from_text(text: str, tz: str | None) -> Millis | None:
             text = f"{text[:8]}T{text[8:] or '00'}"
         else:
             return _from_number(float(text) if "." in text else int(text))
-    moment = _parse_iso(text) or _parse_rfc_2822(text)
+    moment = _parse_iso(text) or _parse_rfc_2822(text) or _parse_written(text)
     return None if moment is None else _from_moment(moment, tz)
 
 
@@ -187,6 +210,34 @@ def _parse_iso(text: str) -> datetime | None:
         return datetime.fromisoformat(f"{day.upper()}T{clock}{zone or ''}" if clock else day.upper())
     except ValueError:
         return None
+
+
+def _parse_written(text: str) -> datetime | None:
+    """A date with its month by name, its year first or numbers between dots; and the clock, if it is told."""
+    found = (re.fullmatch(pattern, text, re.ASCII | re.IGNORECASE) for pattern in _WRITTEN)
+    match = next(filter(None, found), None) if len(text) < _LONGEST_DATE else None
+    if match is None:
+        return None
+    month = match["month"].lower()[:3]
+    half = (match["before"] or match["after"] or "").upper()
+    hour = int(match["hour"] or 0)
+    if half:
+        hour = hour % 12 + 12 * (half in _AFTERNOON)
+    try:
+        moment = datetime(
+            int(match["year"]),
+            _MONTHS.index(month) + 1 if month in _MONTHS else int(month),
+            int(match["day"]),
+            hour,
+            int(match["minute"] or 0),
+            int(match["second"] or 0),
+        )
+    except ValueError:
+        return None
+    zone = (match["zone"] or "").upper()
+    if not zone:
+        return moment
+    return datetime.fromisoformat(f"{moment.isoformat()}{'Z' if zone in ('Z', 'UTC', 'GMT') else zone}")
 
 
 def _parse_rfc_2822(text: str) -> datetime | None:

@@ -52,7 +52,8 @@ _INJECTED = regex(
     r"|apps_instructions|skills_instructions|skill|subagent_notification|INSTRUCTIONS)>)"
 )
 _SUMMARY = "Another language model started to solve this problem"
-_EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
+_EDITOR = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_REQUEST = "## My request for Codex:"
 
 
 def sniff(head: Head) -> bool:

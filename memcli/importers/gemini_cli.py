@@ -197,7 +197,7 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
         tools = _tools_of(record)
         if not (tools and options.include_tools):
             thoughts = "thinking" if record.get("thoughts") else content.lack
-            return Skip("tool-only" if tools else thoughts)
+            return Skip("tool-only" if tools or record.get("toolCalls") else thoughts)
         role, text = "tool", tools
     text = text.partition(_CONTEXT_END)[2].strip() if text.lstrip().startswith(_CONTEXT) else text
     if not text or text.startswith(_INJECTED):

@@ -77,8 +77,4 @@ def _message_of(response: Mapping[str, Any]) -> Message | Skip:
 
 
 def _time_of(response: Mapping[str, Any]) -> Millis | None:
-    """The time in ISO 8601, or as MongoDB writes it: `{"$date": {"$numberLong": "1772355601000"}}`."""
-    value = response.get("create_time")
-    for key in ("$date", "$numberLong"):
-        value = value.get(key) if isinstance(value, dict) else value
-    return parse_file_time(value)
+    return parse_file_time(response.get("create_time"))

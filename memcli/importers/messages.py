@@ -42,6 +42,11 @@ _READ_KEYS = {
     "name",
     "is_user",
     "is_system",
+    # What a model thought, and that it would not answer.
+    "reasoning",
+    "reasoning_content",
+    "refusal",
+    "thinking",
 }
 _MAX_META_CHARS = 1000
 """A longer value is data, not something said about the message."""
@@ -124,7 +129,7 @@ def _content_of(record: Mapping[str, Any]) -> Content:
             content = content_of(record[key])
             if content.text:
                 break
-    return content
+    return content if content.text else content_of(record["refusal"]) if record.get("refusal") else content
 
 
 def _author_of(record: Mapping[str, Any], options: ReadOptions) -> tuple[str, str | None]:

@@ -11,6 +11,7 @@ from memcli.importers.head import Head
 from memcli.importers.messages import Said, meta_with, text_at, time_at
 from memcli.importers.session import mapping_at, mappings_at, objects
 from memcli.importers.source import Source
+from memcli.text import regex
 from memcli.types import Item, Message, Skip
 
 NAME = "meta"
@@ -22,6 +23,8 @@ _TIME_KEYS = ("timestamp_ms", "timestamp")
 _CHAT_KEYS = ("thread_path", "threadName")
 _TITLE_KEYS = ("title", "threadName")
 _MEDIA_KEYS = ("photos", "videos", "audio_files", "gifs", "files", "media")
+# What the program writes of it in English; in other languages it stays a message.
+_REACTION = regex(r"Reacted \S{1,12} to your message\s*|Liked a message\s*")
 _SERVICE_TYPES = {"Call", "Subscribe", "Unsubscribe", "call", "subscribe", "unsubscribe"}
 
 
@@ -85,6 +88,8 @@ def _message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Sk
     text = _repaired(text_at(record, _TEXT_KEYS) or _shared(mapping_at(record, "share")))
     if not text.strip():
         return Skip("media" if files or record.get("sticker") else "empty")
+    if _REACTION.fullmatch(text):
+        return Skip("service")
     name = text_at(record, _AUTHOR_KEYS)
     name = name and _repaired(name)
     meta = meta_with(attachments=files)

@@ -43,7 +43,17 @@ _AUTHOR_COLUMNS = {*ROLE_KEYS} - {"type"}
 _TEXT_COLUMNS = {*TEXT_KEYS}
 _NOTE_COLUMNS = {"title", "name", "note", "notes", "body", "description", "question", "answer", "tags"}
 _COLUMNS = {*ROLE_KEYS, *TEXT_KEYS, *TIME_KEYS, *SESSION_KEYS, *ID_KEYS, *_NOTE_COLUMNS}
+# How programs that speak other languages call them.
+_ELSEWHERE = {
+    "author": "autor autora absender verfasser remitente auteur expéditeur mittente 作者 发送者 发送人",
+    "role": "rolle rol rôle ruolo 角色 役割 역할",
+    "text": "nachricht inhalt texto mensaje contenido texte contenu testo 内容 內容 消息 訊息 本文 내용",
+    "time": "datum zeit zeitstempel fecha hora heure data ora 日期 时间 時間 日時 날짜 시간",
+    "title": "titel título titre titolo 标题 標題 タイトル 제목",
+    "note": "notiz notizen nota notas 笔记 備註 备注 メモ 메모",
+}
 _COLUMN_OF = {column.lower(): column for column in _COLUMNS}
+_TRANSLATED = {word: column for column, words in _ELSEWHERE.items() for word in words.split()}
 
 
 def sniff(head: Head) -> bool:
@@ -53,7 +63,7 @@ def sniff(head: Head) -> bool:
     rows = [row for _, row in _numbered(io.StringIO(head.text), _delimiter(head.text))]
     if len(rows) > 2:
         rows.pop()  # the head may have cut it off
-    header = [_column(cell) for cell in rows[0]] if rows else []
+    header = [_translated(_column(cell)) for cell in rows[0]] if rows else []
     lengths = [len(row) for row in rows[1:] if isinstance(row, list)]
     # A damaged row does not make a text of a table.
     is_even = bool(lengths) and lengths.count(len(header)) >= _MIN_EVEN * len(lengths)
@@ -64,7 +74,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """Messages, in conversations; or each row as a document of its `column: value` lines."""
     encoding, header, rows = opened(source, options)
     yield from encoding.notices()
-    if _AUTHOR_COLUMNS.intersection(header) and _TEXT_COLUMNS.intersection(header):
+    columns = {_translated(column) for column in header}
+    if _AUTHOR_COLUMNS & columns and _TEXT_COLUMNS & columns:
         messages = _messages(rows, options)
         yield from in_conversations(with_time_notice(without_repeats(messages)), source=NAME)
     else:
@@ -109,8 +120,9 @@ def _messages(rows: Iterator[Row | BadLine], options: ReadOptions) -> Iterator[S
         if isinstance(row, BadLine):
             yield row
             continue
-        message = message_of(row, options)
-        yield message if isinstance(message, Skip) else (text_at(row, SESSION_KEYS), message)
+        told = _in_english(row)
+        message = message_of(told, options)
+        yield message if isinstance(message, Skip) else (text_at(told, SESSION_KEYS), message)
 
 
 def _documents(rows: Iterator[Row | BadLine], source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -130,8 +142,8 @@ def _documents(rows: Iterator[Row | BadLine], source: Source, options: ReadOptio
             f"{source.key or NAME}#{row_id}",
             NAME,
             text,
-            title=text_at(row, ("title", "name")),
-            at=time_of(row, options),
+            title=text_at(_in_english(row), ("title", "name")),
+            at=time_of(_in_english(row), options),
             echo=text,
         )
 
@@ -184,6 +196,15 @@ def _checked(
 def _row(header: list[str], cells: list[str]) -> Row:
     filled = zip(header, cells, strict=False)
     return {column: cell.replace("\r\n", "\n") for column, cell in filled if cell}
+
+
+def _translated(column: str) -> str:
+    return _TRANSLATED.get(column.lower(), column)
+
+
+def _in_english(row: Row) -> Row:
+    """The row with the usual names of its columns."""
+    return {_translated(column): value for column, value in row.items()}
 
 
 def _column(cell: str) -> str:

@@ -45,7 +45,7 @@ _CLOCK = (
 _BETWEEN = rf"{_MARKS}[,،、]?{_BLANK}{{0,2}}(?:(?:klo|kl\.?|um|at|às){_BLANK})?{_MARKS}"
 _STAMP = regex(
     rf"^{_MARKS}(?P<bracket>\[)?{_MARKS}{_DATE}{_BETWEEN}{_CLOCK}{_MARKS}"
-    rf"(?(bracket)\]|(?(korean),|{_BLANK}[-–])){_BLANK}",
+    rf"(?(bracket)\]|(?(korean)(?:,|{_BLANK}[-–])|{_BLANK}[-–])){_BLANK}",
     re.MULTILINE,
 )
 # Vietnamese phones write the clock first.
