@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Rows in one commit of the copy: many, so that the new table needs no compaction soon.
-_COPY_ROWS = 100_000
+_COPY_ROWS = 50_000
 _HIDDEN = "the next command that writes erases what is hidden from every answer already"
 _CHUNK_BYTES = 1 << 20
 # What the new tables take beside the old ones, at most, and what the side store's log takes meanwhile.

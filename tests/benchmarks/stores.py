@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from array import array
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from memcli.memory import open_memory
+from memcli.models.builtin import load_builtin
 from memcli.store.upkeep import tidy
 from memcli.types import Change, Record
 
@@ -81,8 +83,9 @@ def vectors(count: int) -> Iterator[array[float]]:
         yield from (array("f", row.tobytes()) for row in drawn.astype(np.float32))
 
 
-def grow(data: Path, count: int, *, embedder: str) -> int:
+def grow(data: Path, count: int) -> int:
     """Make a store of so many memories with a vector each; returns the bytes of their texts."""
+    embedder = load_builtin()[0].name
     memory = open_memory(data_dir=data, embedder="builtin", clock=lambda: _NOW)
     told, drawn, size = records(count), vectors(count), 0
     while some := list(islice(told, _AT_ONCE)):
@@ -96,3 +99,7 @@ def grow(data: Path, count: int, *, embedder: str) -> int:
         tidy(store, side)
     memory.close()
     return size
+
+
+if __name__ == "__main__":
+    print(grow(Path(sys.argv[1]), int(sys.argv[2])))
