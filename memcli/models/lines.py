@@ -11,8 +11,8 @@ from typing import Any
 from memcli.errors import HungUpError, ModelError
 from memcli.stop import Stop
 
-# A connection that is encrypted has another socket than before.
-_OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+# A connection that is encrypted has another socket than before; a proxy's has the same events.
+_OPENED = (".connect_tcp.complete", ".start_tls.complete")
 
 
 class Lines:
@@ -39,7 +39,7 @@ class Lines:
                 _shut(line)
 
     def _note(self, event: str, told: Mapping[str, Any]) -> None:
-        if event not in _OPENED:
+        if not event.endswith(_OPENED):
             return
         with self._lock:
             line = told["return_value"].get_extra_info("socket")
