@@ -1,9 +1,9 @@
 """Many processes on one store at once: `python -m tests.torture.many [--seconds N] [--seed N]`.
 
 Eight workers side by side, each command a process of its own: two remember, two import files that overlap,
-one edits, one forgets, one reads, one makes the store be compacted. At the end every acknowledged write is
-there, once, what was forgotten is gone from every byte, no reader has seen an error, and nobody has waited
-for more than five seconds without being told.
+one edits, one forgets (and proves it), one reads, backs up and lets the doctor look, one makes the store be
+compacted. At the end every acknowledged write is there, once, what was forgotten is gone from every byte, no
+reader has seen an error, each backup was whole, and nobody has waited for more than five seconds in silence.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memcli.backup import check
+from memcli.errors import MemcliError
 from tests.torture.oracle import ABSENT, Oracle, bytes_with, is_erasing, side_path, structure, texts_in
 from tests.torture.program import Done, done, history, is_clean, start
 
@@ -122,7 +124,9 @@ def _edit(crowd: Crowd, number: int, name: str) -> None:
 def _forget(crowd: Crowd, number: int, name: str) -> None:
     """A memory of one's own, and a message that is imported again and again."""
     crowd.run("remember", f"Crate {name} was left on the old pier", "--source-id", name)
-    crowd.run("forget", "--source-id", name, "--yes")
+    proved = crowd.run("forget", "--source-id", name, "--yes", "--prove", "--json")
+    if (traces := json.loads(proved.stdout)["traces"]) != 0:
+        crowd.wrong.append(f"the proof of {name} finds {traces} traces")
     crowd.oracle.is_now(name, ABSENT)
     found = crowd.run("recall", f"crate {name}", "--json", fine=(0, 1))
     if any(f" {name} " in hit["text"] for hit in json.loads(found.stdout)["results"]):
@@ -135,10 +139,41 @@ def _forget(crowd: Crowd, number: int, name: str) -> None:
 
 
 def _read(crowd: Crowd, number: int, name: str) -> None:
-    commands = (("recall", "garden"), ("export",), ("list", "-n", "5", "--json"), ("stats", "--json"))
-    result = crowd.run(*commands[number % len(commands)], "--quiet", fine=(0, 1))
+    commands = (
+        ("recall", "garden"),
+        ("export",),
+        ("list", "-n", "5", "--json"),
+        ("stats", "--json"),
+        ("doctor", "--json"),
+        ("backup", str(crowd.place / f"{name}.tar"), "--json"),
+    )
+    what = commands[number % len(commands)]
+    if what[0] in _WATCHED:
+        _WATCHED[what[0]](crowd, what)
+        return
+    result = crowd.run(*what, "--quiet", fine=(0, 1))
     if result.stderr and result.returncode == 0:
         crowd.wrong.append(f"a reader is told {result.stderr.strip()!r}")
+
+
+def _doctor(crowd: Crowd, command: Sequence[str]) -> None:
+    """He may warn of what others are about to finish, and must see no damage."""
+    told = json.loads(crowd.run(*command, fine=(0, 3)).stdout)
+    crowd.wrong += [f"the doctor sees {check['found']}" for check in told if check["state"] == "fail"]
+
+
+def _backup(crowd: Crowd, command: Sequence[str]) -> None:
+    """What is forgotten meanwhile is in no backup: then none is made."""
+    result = crowd.run(*command, fine=(0, 5))
+    path = Path(command[1])
+    if result.returncode == 0:
+        check(path, key=None, progress=lambda *_: None)
+        path.unlink()
+    elif "something was forgotten" not in result.stderr or path.exists():
+        crowd.wrong.append(f"backup: {result.stderr.strip()}")
+
+
+_WATCHED: dict[str, Callable[[Crowd, Sequence[str]], None]] = {"doctor": _doctor, "backup": _backup}
 
 
 def _compact(crowd: Crowd, number: int, name: str) -> None:
@@ -166,7 +201,7 @@ def _work(crowd: Crowd, place: int, chance: random.Random) -> None:
         number += 1
         try:
             worker(crowd, number, f"w{place}{number:05}w")
-        except (AssertionError, LookupError, ValueError) as error:
+        except (AssertionError, LookupError, ValueError, MemcliError) as error:
             crowd.wrong.append(f"{worker.__name__}: {error!r}")
 
 
