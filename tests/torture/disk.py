@@ -14,6 +14,7 @@ import random
 import shutil
 import sys
 import tempfile
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,8 +56,8 @@ def filled(data: Path) -> list[str]:
     return sorted(texts(opened(data)))
 
 
-def _unit(number: int) -> list[float]:
-    return [float(place == number % 4) for place in range(4)]
+def _unit(number: int) -> array[float]:
+    return array("f", [float(place == number % 4) for place in range(4)])
 
 
 def texts(memory: Memory) -> list[str]:
