@@ -48,7 +48,8 @@ def content_of(value: object) -> Content:
     if isinstance(value, (int, float)):
         return Content(str(value))
     if isinstance(value, Mapping):
-        return _joined([value])
+        parts = value.get("parts")
+        return _joined(parts if isinstance(parts, list) else [value])
     return _joined(value) if isinstance(value, list) else Content("")
 
 

@@ -1,4 +1,4 @@
-"""The format "langchain": messages as LangChain stores them, by `messages_to_dict` or `dumps`."""
+"""The format "langchain": messages as LangChain stores them, by `messages_to_dict`, `dumps` or in SQLite."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from memcli.importers.messages import (
     with_time_notice,
     without_repeats,
 )
-from memcli.importers.records import records
-from memcli.importers.session import mapping_at
+from memcli.importers.records import Numbered, records
+from memcli.importers.session import mapping_at, object_in
 from memcli.importers.source import Source
 from memcli.types import BadLine, Item, Skip
 
@@ -37,12 +37,14 @@ _ROLE_OF_TYPE = {
 
 _LIST_KEYS = ("messages", "chat_history", "history")
 _OWN_KEYS = ("additional_kwargs", "response_metadata")
+# The table of its SQLChatMessageHistory.
+_TABLE, _COLUMNS = "message_store", {"id", "session_id", "message"}
 _KEPT_KEYS = ("content", "name", "id", "tool_calls")
 
 
 def sniff(head: Head) -> bool:
     """A message with its type and data, or as a constructor; or a list of such."""
-    return any(
+    return head.tables.get(_TABLE, frozenset()) >= _COLUMNS or any(
         _typed(message) is not None for record in head.objects for message in _listed(record) or [record]
     )
 
@@ -54,7 +56,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
-    for item in records(source, encoding=options.encoding):
+    for item in _rows(source) if source.kind == "sqlite" else records(source, encoding=options.encoding):
         if not isinstance(item, tuple):
             yield item
             continue
@@ -71,6 +73,14 @@ def _messages(source: Source, options: ReadOptions) -> Iterator[Said | Item]:
                 continue
             read_message = message_of(message, options)
             yield read_message if isinstance(read_message, Skip) else (session, read_message)
+
+
+def _rows(source: Source) -> Iterator[Numbered]:
+    """The messages of the database, each in a list of its session."""
+    with source.database() as database:
+        rows = database.execute(f"SELECT id, session_id, message FROM {_TABLE} ORDER BY id")
+        for number, session, message in rows:
+            yield number, {"session_id": str(session), "messages": [object_in(message)]}
 
 
 def _listed(value: object) -> list[Any] | None:

@@ -12,7 +12,7 @@ from memcli.times import parse_file_time
 from memcli.types import Conversation, Item, Message, Millis, Notice, Reached, Skip
 
 ROLE_KEYS = ("role", "sender", "author", "from", "speaker", "type")
-TEXT_KEYS = ("content", "text", "message", "value", "mes")
+TEXT_KEYS = ("content", "text", "message", "value", "mes", "parts")
 TIME_KEYS = ("timestamp", "created_at", "createdAt", "create_time", "ts", "time", "date", "send_date")
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "thread_id", "convId")
 ID_KEYS = ("id", "message_id", "uuid")

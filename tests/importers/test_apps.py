@@ -145,3 +145,22 @@ def test_long_backup_is_known_by_its_beginning() -> None:
         ({"exportedAt": "x", "totalObservations": 1, "observations": [{"text": long}]}, "claude-mem"),
     ):
         assert detect(source_of(json.dumps(value))).name == name
+
+
+def test_langchain_database_is_read_by_its_sessions(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "chat.db")) as database, database:
+        database.execute("CREATE TABLE message_store (id INTEGER PRIMARY KEY, session_id TEXT, message TEXT)")
+        for session, kind, text in (
+            ("a", "human", "Which gull?"),
+            ("a", "ai", "Herring."),
+            ("b", "human", "Hi"),
+        ):
+            told = json.dumps({"type": kind, "data": {"content": text, "additional_kwargs": {}}})
+            database.execute("INSERT INTO message_store (session_id, message) VALUES (?, ?)", (session, told))
+        database.execute("INSERT INTO message_store (session_id, message) VALUES ('b', 'torn {')")
+    data = (tmp_path / "chat.db").read_bytes()
+    assert detect(source_of(data, name="chat.db")).name == "langchain"
+    found = summary_of(items_of(data, name="chat.db"))
+    talks = [(told["id"], [each["text"] for each in told["messages"]]) for told in found["conversations"]]
+    assert talks == [("a", ["Which gull?", "Herring."]), ("b", ["Hi"])]
+    assert found["bad_lines"] == [[4, "not a message"]]
