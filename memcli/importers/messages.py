@@ -61,7 +61,11 @@ def is_message(record: Mapping[str, Any]) -> bool:
         isinstance(record.get(key), (str, dict)) for key in ROLE_KEYS if key != "type"
     )
     has_author = has_author or str(record.get("type")).lower() in ROLE_OF
-    return has_author and any(isinstance(record.get(key), (str, int, float, list)) for key in TEXT_KEYS)
+    return has_author and any(_is_text(record.get(key)) for key in TEXT_KEYS)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, (str, int, float, list)) or (isinstance(value, dict) and "parts" in value)
 
 
 def message_of(record: Mapping[str, Any], options: ReadOptions) -> Message | Skip:
