@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memcli.errors import HungUpError, ModelError
 from memcli.stop import Stop
+
+if TYPE_CHECKING:
+    import socket
 
 # A connection that is encrypted has another socket than before; a proxy's has the same events.
 _OPENED = (".connect_tcp.complete", ".start_tls.complete")
@@ -49,6 +51,8 @@ class Lines:
 
 
 def _shut(line: socket.socket) -> None:
+    import socket
+
     # It may be closed, or in the hands of its encrypted successor. That one's own method would take the
     # encryption from under who still reads.
     with suppress(OSError):
