@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memcli.errors import DiskFullError, StoreError
+from memcli.errors import DamagedError, DiskFullError, StoreError
 from memcli.store.engine import FTS, Database, GoneError, Table, quoted, run, translated
 
 SCHEMA = pa.schema([pa.field("key", pa.string(), nullable=False), pa.field("text", pa.string())])
@@ -111,6 +111,13 @@ print(table.count_rows(), Database(sys.argv[1]).open("t").count(), native(lean=F
         ("Object at location x.lance not found", GoneError, "missing"),
         ("No such file or directory (os error 2)", GoneError, "missing"),
         ("Retryable commit conflict for version 4", GoneError, "same moment"),
+        (
+            "Invalid input, file does not appear to be a Lance file (invalid magic: [76])",
+            DamagedError,
+            "damaged",
+        ),
+        ("Invalid input, Global buffer 0 range 4..5 is outside file of size 3", DamagedError, "damaged"),
+        ("Invalid input, Global buffer 0 position 5 is not aligned to 64 bytes", DamagedError, "damaged"),
         ("Too many open files (os error 24)", StoreError, "Too many open files"),
         ("first line\nsecond line", StoreError, "(first line)"),
     ],
