@@ -42,7 +42,9 @@ def cost(command: list[str], env: dict[str, str]) -> tuple[float, float]:
     """Seconds on the wall and peak memory (MB) of a process of its own."""
     began = time.perf_counter()
     silent = os.open(os.devnull, os.O_WRONLY)
-    process = os.posix_spawn(command[0], command, env, file_actions=[(os.POSIX_SPAWN_DUP2, silent, 1)])
+    process = os.posix_spawn(
+        command[0], command, env, file_actions=[(os.POSIX_SPAWN_DUP2, silent, place) for place in (1, 2)]
+    )
     _, status, used = os.wait4(process, 0)
     os.close(silent)
     if status:
