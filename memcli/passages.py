@@ -187,6 +187,11 @@ def as_words(text: str) -> str:
     return with_lone(as_grams(text))
 
 
+def without_contractions(text: str) -> str:
+    """A text without "'s", "n't" and their like: what is left of a word is found by itself."""
+    return _CONTRACTION.sub("", text)
+
+
 def with_lone(grams: str) -> str:
     """What `as_grams` made of a text, as the index of words takes it."""
     return _LONE.sub(lambda match: match[0] + _LONGER if match[0] not in STOP else match[0], grams)
@@ -258,7 +263,7 @@ def plain(text: str) -> str:
 
 
 def _runs(text: str) -> list[str]:
-    return [run.rstrip(_JOINERS) for run in _RUN.findall(_CONTRACTION.sub("", plain(text)))]
+    return [run.rstrip(_JOINERS) for run in _RUN.findall(without_contractions(plain(text)))]
 
 
 @lru_cache(maxsize=32_768)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from memcli import lifecycle
 from memcli.errors import DamagedError, NothingMatchedError, StoreError, UsageError
-from memcli.passages import as_grams, as_words, is_unspaced, query_terms
+from memcli.passages import as_grams, as_words, is_unspaced, query_terms, without_contractions
 from memcli.store import seal
 from memcli.store.engine import FTS, Database, GoneError, IvfSq, Table, quoted, run
 from memcli.store.rows import (
@@ -710,7 +710,7 @@ def _gram_text(text: str) -> str:
     """
     kept = [
         word
-        for word in as_grams(text).split()
+        for word in without_contractions(as_grams(text)).split()
         if not word.isascii() or any(not char.isalpha() for char in word.strip(".,;:!?\"'()[]"))
     ]
     return " ".join(kept)
