@@ -27,6 +27,7 @@ _CHUNK_BYTES = 1 << 20
 # Manifests are named so that the newest comes first: this number less the version.
 _LAST = 2**64 - 1
 _MANIFESTS = "_versions"
+_LOOKS = 3
 ROWS = ("data", "_deletions")
 """The parts of a table that hold what was stored, and cannot be made anew."""
 # Rewritten with each commit, and only a hint.
@@ -112,7 +113,21 @@ def manifests(lance: Path, table: str) -> dict[int, Path]:
 
 
 def check_newest(lance: Path, table: str, seal: Seal) -> None:
-    """Compare the newest manifest with its seal. Raises DamagedError."""
+    """Compare the newest manifest with its seal. Raises DamagedError.
+
+    A compaction makes a newer one and drops this one, perhaps between the two looks that a comparison takes:
+    so what seems to be wrong is looked at again.
+    """
+    for _ in range(_LOOKS - 1):
+        try:
+            _compare_newest(lance, table, seal)
+        except DamagedError:
+            continue
+        return
+    _compare_newest(lance, table, seal)
+
+
+def _compare_newest(lance: Path, table: str, seal: Seal) -> None:
     found = manifests(lance, table)
     newest = next(iter(found), 0)
     if newest > seal.version:
