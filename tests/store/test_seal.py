@@ -19,12 +19,16 @@ def test_a_newest_version_that_is_replaced_during_the_look_at_it_is_no_damage(tm
         manifest(lance, 10).write_bytes(b"ten")
         known = seal.Seal(10, *seal.sum_of(manifest(lance, 10)))
 
-        def replace(lance: Path = lance) -> None:
+        both = threading.Barrier(2)
+
+        def replace(lance: Path = lance, both: threading.Barrier = both) -> None:
+            both.wait()
             manifest(lance, 11).write_bytes(b"eleven")
             manifest(lance, 10).unlink()
 
         compaction = threading.Thread(target=replace)
         compaction.start()
+        both.wait()
         for _ in range(5):
             seal.check_newest(lance, "t", known)
         compaction.join()
