@@ -72,11 +72,17 @@ class _Sought:
         if self.words is None:
             return text.count(self.term)
         # A pattern that begins with letters is searched for much faster than one that looks behind.
-        return sum(
-            stem(match[0]) == self.term
-            for match in self.words.finditer(text)
-            if not _LETTER.match(text[match.start() - 1 : match.start()])
-        )
+        count = 0
+        for match in self.words.finditer(text):
+            start = match.start()
+            if (not start or not _is_letter(text[start - 1])) and stem(match[0]) == self.term:
+                count += 1
+        return count
+
+
+@lru_cache(maxsize=4096)
+def _is_letter(char: str) -> bool:
+    return _LETTER.match(char) is not None
 
 
 def _frequencies(wanted: Sequence[str], candidates: Sequence[Candidate]) -> list[dict[str, int]]:
