@@ -345,6 +345,7 @@ class Memory:
             asked: Future[tuple[Vector | None, str | None]] = pool.submit(
                 self._query_vector, store, query.text
             )
+            near = pool.submit(self._background, self._kept_background(store), asked)
             candidates, rows = store.search(
                 wording.sought(query.text),
                 lambda: asked.result()[0],
@@ -354,17 +355,21 @@ class Memory:
                 limit=_CANDIDATES,
                 times=times,
             )
-            vector, why = asked.result()
-        degraded = why if store.state.memories else None
-        return Found(tuple(candidates), rows, times, degraded, self._background(store, vector))
+        degraded = asked.result()[1] if store.state.memories else None
+        return Found(tuple(candidates), rows, times, degraded, near.result())
 
-    def _background(self, store: LanceStore, vector: Vector | None) -> Background:
-        """How near a question is to what says nothing; unknown where its embedder's part is not noted yet."""
+    def _kept_background(self, store: LanceStore) -> str | None:
+        """What says nothing, as the store's embedder sees it; None where that is not noted yet."""
         name, side = store.state.embedder, self.read_side()
-        if vector is None or name is None or side is None:
-            return NO_BACKGROUND
-        kept = background.shipped().get(name) or side.background(name)
-        return background.nearness(vector, kept) if kept else NO_BACKGROUND
+        return (
+            None if name is None or side is None else background.shipped().get(name) or side.background(name)
+        )
+
+    @staticmethod
+    def _background(kept: str | None, asked: Future[tuple[Vector | None, str | None]]) -> Background:
+        """How near a question is to what says nothing."""
+        vector, _ = asked.result()
+        return NO_BACKGROUND if vector is None or kept is None else background.nearness(vector, kept)
 
     def _query_vector(self, store: LanceStore, text: str) -> tuple[Vector | None, str | None]:
         """The question's vector, or why there is none."""
