@@ -90,10 +90,13 @@ def _frequencies(wanted: Sequence[str], candidates: Sequence[Candidate]) -> list
     by both."""
     sought = [_Sought.of(term) for term in wanted]
     told = [each for each in sought if each is not None]
+    asked = frozenset(wanted)
     found = []
     for candidate in candidates:
         at, name = candidate.record.created_at, candidate.record.name
-        beside = [*(_name_terms(name) if name else ()), *(() if at is None else _date_terms(at // _DAY_MS))]
+        beside = (_name_terms(name) if name else ()) + (() if at is None else _date_terms(at // _DAY_MS))
+        if asked.isdisjoint(beside):
+            beside = ()
         if len(told) == len(sought):
             text = plain(candidate.passage)
             held = {each.term: each.count(text) + beside.count(each.term) for each in told}

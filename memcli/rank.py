@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
+from typing import NamedTuple
 
 from memcli import timewords
 from memcli.keywords import Met, meet
@@ -338,11 +339,11 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-_PARTS = tuple(dict.fromkeys(step.part for step in STEPS))
+_NO_PARTS = dict.fromkeys((step.part for step in STEPS), 0.0)
 
 
 def _hit(seen: _Seen, weighed: Sequence[tuple[str, Callable[[_Seen], float], float]]) -> Hit:
-    parts = dict.fromkeys(_PARTS, 0.0)
+    parts = _NO_PARTS.copy()
     for part, measure, worth in weighed:
         if measured := measure(seen):
             parts[part] += worth * measured
@@ -464,9 +465,15 @@ def _moved(hit: Hit, by: float, part: str = "update") -> Hit:
 def _repeats_last(hits: Sequence[Hit], weights: Weights) -> list[Hit]:
     """The same hits; of several among the first that say the same, all but the best go behind the rest."""
     kept: list[Hit] = []
+    told: list[_Told] = []
     repeats: list[Hit] = []
     for hit in hits[: weights.folded_hits]:
-        (repeats if any(_says_the_same(hit, better, weights) for better in kept) else kept).append(hit)
+        one = _Told(hit.record, _speaker(hit.record), _gist(hit.excerpt or hit.record.text))
+        if any(_says_the_same(one, better, weights) for better in told):
+            repeats.append(hit)
+        else:
+            kept.append(hit)
+            told.append(one)
     if not repeats:
         return list(hits)
     rest = [*kept, *hits[weights.folded_hits :]]
@@ -476,19 +483,25 @@ def _repeats_last(hits: Sequence[Hit], weights: Weights) -> list[Hit]:
     return [*rest, *(replace(hit, score=min(hit.score, last)) for hit in behind)]
 
 
-def _says_the_same(hit: Hit, better: Hit, weights: Weights) -> bool:
+class _Told(NamedTuple):
+    """A memory, who says it, and what."""
+
+    record: Record
+    speaker: str | None
+    gist: _Gist
+
+
+def _says_the_same(one: _Told, other: _Told, weights: Weights) -> bool:
     """Whether one was learned from the other, or both hold nearly the same words, the same numbers and
     the same denials. What was replaced has its place below what replaced it."""
-    one, other = hit.record, better.record
-    if one.superseded_by is not None or other.superseded_by is not None:
+    if one.record.superseded_by is not None or other.record.superseded_by is not None:
         return False
-    if one.id in other.derived_from or other.id in one.derived_from:
+    if one.record.id in other.record.derived_from or other.record.id in one.record.derived_from:
         return True
-    said, told = _gist(hit.excerpt or one.text), _gist(better.excerpt or other.text)
-    if said.fixed != told.fixed or _speaker(one) != _speaker(other):
+    if one.gist.fixed != other.gist.fixed or one.speaker != other.speaker:
         return False
-    shared = len(said.words & told.words)
-    return shared > 1 and shared >= weights.same_words * len(said.words | told.words)
+    shared = len(one.gist.words & other.gist.words)
+    return shared > 1 and shared >= weights.same_words * len(one.gist.words | other.gist.words)
 
 
 def _speaker(record: Record) -> str | None:

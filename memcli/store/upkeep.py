@@ -7,7 +7,7 @@ from memcli.store.engine import spare_memory
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 
-COMMITS_KEPT = 50
+COMMITS_KEPT = 25
 """After so many commits a small store is compacted: each leaves a file, and a reader opens them all."""
 
 # In a large store that takes longer, and waits for one more for each so many passages.
