@@ -85,9 +85,14 @@ def _set_heaps(heaps: Sequence[tuple[int, int]] = _HEAPS) -> None:
         libc.malloc_trim(0)
 
 
-def spare_memory() -> None:
-    """From now on give back at once what is freed: for upkeep, which goes through all there is."""
+@contextmanager
+def sparing_memory() -> Iterator[None]:
+    """Within this, what is freed is given back at once: for upkeep, which goes through all there is."""
     _set_heaps(_SPARING_HEAPS)
+    try:
+        yield
+    finally:
+        _set_heaps()
 
 
 def _behind_stand_in() -> ModuleType | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memcli.store import purge
-from memcli.store.engine import spare_memory
+from memcli.store.engine import sparing_memory
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 
@@ -27,10 +27,10 @@ def tidy(store: LanceStore, side: Side) -> None:
     unindexed, rows = store.unindexed()
     if not commits or (unindexed < _UNINDEXED and commits < COMMITS_KEPT + rows // _ROWS_A_COMMIT):
         return
-    spare_memory()
-    store.check_rows()
-    is_anew = unindexed >= max(_ANEW_ROWS, rows * _ANEW_SHARE)
-    if is_anew:
-        purge.rewrite(store, side, vectors=False)
-    store.compact(memories=not is_anew)
-    side.reset_commits()
+    with sparing_memory():
+        store.check_rows()
+        is_anew = unindexed >= max(_ANEW_ROWS, rows * _ANEW_SHARE)
+        if is_anew:
+            purge.rewrite(store, side, vectors=False)
+        store.compact(memories=not is_anew)
+        side.reset_commits()
