@@ -692,6 +692,10 @@ class Memory:
         """The commands that can be taken back, the last one first."""
         return undo.entries(self.read_side())
 
+    def last_done(self) -> Undoable | None:
+        """What this process has changed last, as undo would take it back; None for nothing."""
+        return next((done for done in self.undoable() if self._last_entry in done.numbers), None)
+
     def undo(self, count: int = 1, *, dry_run: bool = False) -> Undone:
         """Take back the last commands: what they changed is as it was, what they added is gone from disk.
 

@@ -27,6 +27,8 @@ from memcli.types import Record
 from tests.conftest import XDG, Run
 
 NOW = "2026-03-01T09:00:00.000Z"
+_SILENT_S = 60
+"""So long a program that shows nothing is waited for."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,11 @@ class Shared:
                 if typed and after in shown.decode(errors="ignore"):
                     os.write(ours, typed.encode())
                     typed = ""
+            try:
+                done.wait(_SILENT_S)
+            except subprocess.TimeoutExpired:
+                # It waits for what nobody types: the test fails by what was shown, and does not hang.
+                done.kill()
         os.close(ours)
         return done.returncode, shown.decode().replace("\r\n", "\n")
 
@@ -184,7 +191,7 @@ class Terminal:
         """Wait until it is over; returns the exit code."""
         while piece := _read(self._ours):
             self._raw += piece
-        return self.process.wait()
+        return self.process.wait(_SILENT_S)
 
 
 def _whole(stream: IO[str]) -> str:
@@ -195,7 +202,7 @@ def _whole(stream: IO[str]) -> str:
 
 def _read(descriptor: int) -> bytes:
     """What is shown next; nothing at the end, or when a minute brings nothing."""
-    if not select.select([descriptor], [], [], 60)[0]:
+    if not select.select([descriptor], [], [], _SILENT_S)[0]:
         return b""
     try:
         return os.read(descriptor, 65536)

@@ -188,10 +188,27 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(long_history: Shared) -
         "import", "long.jsonl", "chat.jsonl", "--no-vectors", typed="\x03", after="reading"
     )
     assert code == 130
-    assert "stopped; what was read is kept" in shown
+    assert "memcli: stopped; " in shown
     assert "hint: run the same command again to go on" in shown
     long_history.json("import", "long.jsonl", "chat.jsonl", "--no-vectors")
     assert long_history.json("list")["total"] == 103
+
+
+def test_of_a_directory_that_was_half_read_it_is_said_what_is_stored_and_it_can_be_taken_back(
+    fresh: Shared,
+) -> None:
+    directory = fresh.home / "many"
+    directory.mkdir()
+    for n in range(6):
+        said = ({**CHAT[0], "session_id": f"c{n}", "id": str(m), "content": f"{n} {m}"} for m in range(4_000))
+        (directory / f"{n}.jsonl").write_text(lines(said), "utf-8")
+    code, shown = fresh.on_terminal("import", "many", "--no-vectors", typed="\x03", after="100%")
+    stored = fresh.json("stats")["memories"]["total"]
+    assert (code, stored > 0) == (130, True)
+    assert f"stopped; {stored:,} memories are stored already" in shown
+    assert "or take back what is stored with `memcli undo`" in shown
+    assert fresh.here("undo").returncode == 0
+    assert fresh.json("stats")["memories"]["total"] == 0
 
 
 # --- what was forgotten ---------------------------------------------------------------------------

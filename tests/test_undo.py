@@ -460,6 +460,25 @@ def test_the_list_says_what_each_command_did(shared: Shared) -> None:
     assert len(shared.here("undo", "--list", "1").stdout.splitlines()) == 1
 
 
+def test_of_an_import_the_list_tells_the_first_text_and_counts_a_memory_once(
+    memory: Memory, tmp_path: Path
+) -> None:
+    said = [f"The garden has heron number {n}" for n in range(9)]
+    path = history(tmp_path, *said, "I moved to Turin", "I moved to Berlin")
+    memory.absorb([path], intake=Intake())
+    # Berlin takes the place of Turin, both new, and of Porto, which was there.
+    done, *_ = memory.undoable()
+    (first,) = memory.read().get([done.sample or ""], now=AT)
+    assert (done.added, done.changed, first.text) == (11, 1, said[0])
+
+
+def test_of_fields_that_were_changed_the_list_tells_the_first_memory(memory: Memory) -> None:
+    plan = memory.plan_forget(Selection(match="e"))
+    retired = memory.retire(plan)
+    done, *_ = memory.undoable()
+    assert (done.added, done.changed, done.sample) == (0, len(retired), retired[0].id)
+
+
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(shared: Shared) -> None:
     shared.here("remember", "I live in Porto", "--at", "2026-02-01")
     shared.here("remember", "I moved to Turin")

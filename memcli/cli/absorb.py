@@ -151,12 +151,22 @@ def take_in(
         with run.out.progress("reading", unit="bytes") as tell:
             done = run.memory.absorb(paths, intake=intake, progress=tell)
     except KeyboardInterrupt:
-        run.out.message("memcli: stopped; what was read is kept\nhint: run the same command again to go on")
+        _say_stopped(run)
         raise
     _refuse_if_nothing(done)
     answer(run, done, dry_run=intake.dry_run, also=also)
     if with_vectors and not intake.dry_run:
         _fill_vectors(run)
+
+
+def _say_stopped(run: Run) -> None:
+    """What an import has stored that was stopped, and how to go on or back."""
+    done = run.memory.last_done()
+    what, back = "nothing was stored yet", ""
+    if done is not None:
+        what = f"{done.added:,} {'memory is' if done.added == 1 else 'memories are'} stored already"
+        back = ", or take back what is stored with `memcli undo`"
+    run.out.message(f"memcli: stopped; {what}\nhint: run the same command again to go on{back}")
 
 
 def _refuse_if_nothing(done: Imported) -> None:

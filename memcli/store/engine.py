@@ -133,9 +133,16 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Await `work` from ordinary code, from any thread. Raises StoreError for what Lance reports."""
     import asyncio
+    from concurrent.futures import wait
 
+    future = asyncio.run_coroutine_threadsafe(work, _running_loop())
     with translated():
-        return asyncio.run_coroutine_threadsafe(work, _running_loop()).result()
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            # A commit that went on would land after the lock of its writer is let go of.
+            wait([future])
+            raise
 
 
 _FULL = ("no space left", "(os error 28)", "disk quota", "file too large", "(os error 27)")

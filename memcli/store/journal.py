@@ -121,40 +121,42 @@ def _drop_empty(db: sqlite3.Connection) -> None:
 
 def entries(db: sqlite3.Connection) -> list[Undoable]:
     """The commands that can be taken back, the last one first."""
-    added = _counts(db, "SELECT entry, count(*), min(id) FROM journal_added GROUP BY entry")
-    changed = _counts(
-        db,
-        "SELECT entry, count(DISTINCT id), max(id) FROM journal_changed "
-        f"WHERE action NOT IN ({_marks(BESIDE)}) GROUP BY entry",
-        tuple(BESIDE),
-    )
     found: list[Undoable] = []
-    following: list[Undoable] = []
-    for entry, at, command in db.execute("SELECT entry, at, command FROM journal ORDER BY place DESC"):
-        new, more = added.get(entry, (0, None)), changed.get(entry, (0, None))
-        told = Undoable((entry,), at, command, new[0], more[0], new[1] or more[1])
-        following.append(told)
+    numbers: list[int] = []
+    for entry, at, command in db.execute(
+        "SELECT entry, at, command FROM journal ORDER BY place DESC"
+    ).fetchall():
+        numbers.append(entry)
         if command != FOLLOWING:
-            found.append(_joined(told, following))
-            following = []
+            found.append(_told(db, entry, numbers, at, command))
+            numbers = []
     return found
 
 
-def _joined(command: Undoable, parts: Sequence[Undoable]) -> Undoable:
-    return Undoable(
-        tuple(number for part in parts for number in part.numbers),
-        command.at,
-        command.command,
-        sum(part.added for part in parts),
-        sum(part.changed for part in parts),
-        command.sample or next((part.sample for part in parts if part.sample), None),
-    )
+def _told(db: sqlite3.Connection, entry: int, numbers: Sequence[int], at: Millis, command: str) -> Undoable:
+    """A command with all its entries."""
+    inside = f"entry IN ({_marks(numbers)})"
+    (new,) = db.execute(f"SELECT count(*) FROM journal_added WHERE {inside}", numbers).fetchone()
+    # What it has both added and changed is new, and nothing else.
+    (changed,) = db.execute(
+        f"SELECT count(DISTINCT id) FROM journal_changed WHERE {inside} AND {_OF_MEMORIES} "
+        f"AND id NOT IN (SELECT id FROM journal_added WHERE {inside})",
+        (*numbers, *numbers),
+    ).fetchone()
+    # What it did itself comes before what followed from it.
+    samples = (_sample(db, number) for number in (entry, *numbers))
+    return Undoable(tuple(numbers), at, command, new, changed, next(filter(None, samples), None))
 
 
-def _counts(
-    db: sqlite3.Connection, sql: str, values: Sequence[str] = ()
-) -> dict[int, tuple[int, str | None]]:
-    return {entry: (count, sample) for entry, count, sample in db.execute(sql, values)}
+def _sample(db: sqlite3.Connection, number: int) -> str | None:
+    """The first memory that an entry added, or else changed."""
+    for sql in (
+        "SELECT id FROM journal_added WHERE entry = ? ORDER BY rowid LIMIT 1",
+        f"SELECT id FROM journal_changed WHERE entry = ? AND {_OF_MEMORIES} ORDER BY seq LIMIT 1",
+    ):
+        if row := db.execute(sql, (number,)).fetchone():
+            return str(row[0])
+    return None
 
 
 def added(db: sqlite3.Connection, numbers: Collection[int]) -> list[str]:
@@ -262,6 +264,7 @@ BESIDE: Mapping[str, Callable[[sqlite3.Connection, str, Mapping[str, Any]], None
     "reword": _say_again,
 }
 """The actions on anything but a memory, and what undoes each: it is given the id and what was before."""
+_OF_MEMORIES = f"action NOT IN ({', '.join(map(repr, BESIDE))})"
 
 
 # --- erasing --------------------------------------------------------------------------------------

@@ -262,3 +262,24 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Table:
     table.index("words", FTS(base_tokenizer="icu"))
     table.index("grams", FTS(base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False))
     return table
+
+
+# Prints whether a step was over when the Ctrl-C that fell into it was heard of.
+INTERRUPTED = """
+import asyncio, os, signal
+from memcli.store import engine
+over = []
+async def step():
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(0.3)
+    over.append(True)
+try:
+    engine.run(step())
+except KeyboardInterrupt:
+    print(over)
+"""
+
+
+def test_a_ctrl_c_ends_no_step_in_its_middle() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, encoding="utf-8")
+    assert (done.stdout, done.stderr) == ("[True]\n", "")
