@@ -52,6 +52,8 @@ class Said:
         return bool(self.over or self.changed or self.fills or self.own)
 
 
+_NOTHING = Said()
+
 @dataclass(frozen=True, slots=True)
 class _Sign:
     """A pattern, and words one of which a text must hold for it to be worth trying."""
@@ -76,9 +78,16 @@ class _Sign:
 _CODE = regex(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
 # Only what speaks of a person inside the marks is somebody's words; a title stays.
 _QUOTED = regex(
-    r"""["“”「『](?=[^"“”」』\n]*(?:\b(?:i|we|my|i['’]\w+)\b|我))[^"“”」』\n]*["“”」』]"""
-    r"|\b(?:said|says|told (?:me|us)|wrote|asked)\s*[,:]\s.*$|[说道写问][：:].*$",
-    re.IGNORECASE | re.MULTILINE,
+    r"""["“”「『](?=[^"“”」』\n]*(?:\b(?:i|we|my|i['’]\w+)\b|我))[^"“”」』\n]*["“”」』]""", re.IGNORECASE
+)
+_TOLD_BY = regex(
+    r"\b(?:said|says|told (?:me|us)|wrote|asked)\s*[,:]\s.*$|[说道写问][：:].*$", re.IGNORECASE | re.MULTILINE
+)
+# Words of others, and what a folded text must hold for it to be worth looking for them.
+_OF_OTHERS = (
+    (_CODE, ("```", ">")),
+    (_QUOTED, tuple('"“”「『')),
+    (_TOLD_BY, ("said", "says", "told ", "wrote", "asked", *"说道写问")),
 )
 _SENTENCE = regex(r"(?P<said>[^.;!?。；！？\n]+(?:\.\d[^.;!?。；！？\n]*)*)(?P<end>[.;!?。；！？]?)")
 _ASKS = regex(
@@ -98,9 +107,13 @@ def sentences(text: str) -> tuple[str, ...]:
     """
     if len(text) > LONGEST_CHARS:
         return ()
+    folded = text.casefold()
+    for pattern, cues in _OF_OTHERS:
+        if any(map(folded.__contains__, cues)):
+            text = pattern.sub(" ", text)
     stated = [
         match["said"].strip()
-        for match in _SENTENCE.finditer(_QUOTED.sub(" ", _CODE.sub(" ", text)))
+        for match in _SENTENCE.finditer(text)
         if match["end"] not in tuple("?？") and not _ASKS.match(match["said"]) and match["said"].strip()
     ]
     return tuple(stated) if len(stated) <= MOST_SENTENCES else ()
@@ -797,7 +810,7 @@ _OWN = (
         r"\b(?:my|user['’]s) (?:new |current |all-time )*(?P<what>[a-z-]+(?: [a-z-]+){0,2}?)"
         r" (?:is|are|has changed to|was changed to)\b",
     ),
-    _Sign.of("favou?rite", r"^(?P<what>favou?rite [a-z]+): "),
+    _Sign.of("favourite|favorite", r"^(?P<what>favou?rite [a-z]+): "),
     _Sign.of(
         "changed|is new|different",
         r"\b(?:my|our|user['’]s) (?P<what>[a-z-]+(?: [a-z-]+){0,2}?) (?:has |have )?CUE"
@@ -840,23 +853,27 @@ _VALUE = regex(
 
 
 def _slots(sentence: str, held: frozenset[str]) -> Iterator[str]:
+    named = [] if held.isdisjoint(_SLOT_CUES) else _named_slots(sentence, held)
+    yield from named
+    yield from _used(_USED_NOW, sentence, held)
+    counted = list(_counted(sentence, held))
+    # "My new number is …" fills the slot of that name, not another one called "new number".
+    own = [] if named else list(_own(sentence, held))
+    if (counted or own) and NEWS.search(sentence):
+        yield from (*counted, *own)
+    else:
+        yield from (what for what in own if _ALWAYS_ONE.search(what))
+
+
+def _named_slots(sentence: str, held: frozenset[str]) -> Sequence[str]:
     # Names have no capitals where a person writes none at all.
     cased = sentence.title() if sentence.islower() else sentence
-    named = [
+    return [
         name
-        for name, sign in (() if held.isdisjoint(_SLOT_CUES) else _SLOTS)
+        for name, sign in _SLOTS
         for match in sign.matches(cased, held)
         if _is_filled(cased[: match.end()], name)
     ]
-    yield from named
-    yield from _used(_USED_NOW, sentence, held)
-    is_news = NEWS.search(sentence) is not None
-    if is_news:
-        yield from _counted(sentence, held)
-    # "My new number is …" fills the slot of that name, not another one called "new number".
-    for what in () if named else _own(sentence, held):
-        if is_news or _ALWAYS_ONE.search(what):
-            yield what
 
 
 def _is_filled(told: str, name: str) -> bool:
@@ -915,7 +932,7 @@ _USED_NOW: tuple[_Sign, ...] = (
 """What one uses for a purpose, and that it is another now."""
 
 _COUNTED = _Sign.of(
-    "weigh|have|own|go|run|sleep|work|drink|smoke|earn|make|pay|spend|save|walk|swim|cycle|train|practi[sc]e"
+    "weigh|have|own|go|run|sleep|work|drink|smoke|earn|make|pay|spend|save|walk|swim|cycle|train|practise|practice"
     "|eat|read|study|meet|need|owe",
     rf"^(?:now |currently )?{_I}{_JUST} CUEs?\b",
 )
@@ -968,33 +985,32 @@ _SIGNS = (
 _CUES, _OVER_CUES, _SLOT_CUES = (
     frozenset[str]().union(*(sign.cues for sign in signs)) for signs in (_SIGNS, _OVER_SIGNS, _SLOT_SIGNS)
 )
-_LATIN_WORDS, _LATIN_PHRASES = (
-    [cue for cue in _CUES if cue.isascii() and (cue.split() == [cue]) == is_word] for is_word in (True, False)
-)
+_LATIN_CUES = {cue: max(cue.split(), key=len) for cue in _CUES if cue.isascii()}
+"""Each with its longest word."""
 
 
 def _cues_in(whole: str) -> Collection[str]:
     """The cues that a folded text holds."""
     if not whole.isascii():
         return [cue for cue in _CUES if cue in whole]
-    # Word by word: of most words it is known which cues are parts of them.
-    words = {cue for word in set(whole.split()) if not word.isdigit() for cue in _cues_in_word(word)}
-    return words.union(cue for cue in _LATIN_PHRASES if cue in whole)
+    # Word by word: of most words it is known which cues they can be a part of.
+    near = {cue for word in set(whole.split()) if not word.isdigit() for cue in _cues_near(word)}
+    return [cue for cue in near if cue in whole]
 
 
 @lru_cache(maxsize=16_384)
-def _cues_in_word(word: str) -> tuple[str, ...]:
-    return tuple(cue for cue in _LATIN_WORDS if cue in word)
+def _cues_near(word: str) -> tuple[str, ...]:
+    return tuple(cue for cue, longest in _LATIN_CUES.items() if longest in word)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32_768)
 def said(text: str) -> Said:
     """What a text of the person tells; nothing where it only talks."""
     if len(text) > LONGEST_CHARS:
-        return Said()
+        return _NOTHING
     cues = _cues_in(text.casefold())
     if not cues:
-        return Said()
+        return _NOTHING
     over: list[Over] = []
     changed: list[Changed] = []
     fills: set[str] = set()
@@ -1002,10 +1018,13 @@ def said(text: str) -> Said:
     for sentence in sentences(text):
         folded = sentence.casefold()
         held = frozenset(cue for cue in cues if cue in folded)
+        if not held:
+            continue
         # Most words are cues of some table, and few of most tables.
         over += () if held.isdisjoint(_OVER_CUES) else _over(sentence, held)
         over += _news(sentence, held)
         changed += _changed(sentence, held)
         fills.update(_slots(sentence, held))
         own.update(_own(sentence, held), _used(_USED, sentence, held), _counted(sentence, held))
-    return Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))
+    told = Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))
+    return _NOTHING if told == _NOTHING else told
