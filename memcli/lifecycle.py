@@ -18,7 +18,7 @@ def keyed_hash(key: bytes, *parts: str | None) -> str:
 
     Parts are told apart by their lengths, so ("ab", "c") and ("a", "bc") differ, and None from "".
     """
-    told = _SEPARATOR.join("-" if part is None else f"{len(part)}:{part}" for part in parts)
+    told = _SEPARATOR.join(["-" if part is None else f"{len(part)}:{part}" for part in parts])
     return hmac.digest(key, told.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 

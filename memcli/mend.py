@@ -20,7 +20,7 @@ from memcli.store import identity, purge, seal, talks
 from memcli.store.engine import GoneError, Table
 from memcli.store.lance import LanceStore, build_indexes
 from memcli.store.lock import writing
-from memcli.store.rows import RECORD_COLUMNS, key_id, to_record, to_rows
+from memcli.store.rows import RECORD_COLUMNS, indexed, key_id, to_record
 from memcli.store.side import ASIDE, Side, refuse_newer
 from memcli.text import regex
 
@@ -251,9 +251,9 @@ def _agree(rows: Sequence[Mapping[str, Any]]) -> bool:
     first = [row for row in rows if row["ordinal"] == 0]
     if len(first) != 1 or first[0]["text"] is None:
         return False
-    made = {row["key"]: row for row in to_rows(to_record(first[0]), None)}
+    made = {part.key: part for part in indexed(to_record(first[0]))}
     return made.keys() == {row["key"] for row in rows} and all(
-        row[name] == made[row["key"]][name] for row in rows for name in _MADE
+        row[name] == getattr(made[row["key"]], name) for row in rows for name in _MADE
     )
 
 

@@ -289,12 +289,20 @@ class Stores(Protocol):
 
 
 def note_added(side: Side, plan: Sequence[Change]) -> None:
-    """Note what a plan is about to add, for `catch_up`; what was exported has its pointers already."""
+    """Note what a plan is about to add, for `catch_up`; what was exported has its pointers already.
+
+    What tells nothing can only be replaced: by what is stored already and tells something. What comes later
+    looks for it (`_spoken_of`).
+    """
     side.note_seen((), telling=telling_ids(each.record for each in plan if each.why == AS_EXPORTED))
+    is_all = side.tells_anything()
     side.note_unseen(
         change.record.id
         for change in plan
-        if change.why != AS_EXPORTED and _is_new(change) and is_statement(change.record)
+        if change.why != AS_EXPORTED
+        and _is_new(change)
+        and is_statement(change.record)
+        and (is_all or said(change.record.text).is_telling)
     )
 
 

@@ -54,6 +54,7 @@ class Said:
 
 _NOTHING = Said()
 
+
 @dataclass(frozen=True, slots=True)
 class _Sign:
     """A pattern, and words one of which a text must hold for it to be worth trying."""

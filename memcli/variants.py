@@ -18,7 +18,7 @@ def simplified(text: str) -> str:
     Character by character, by OpenCC's table: what several characters have become one for stays one, which
     is what a search wants. Japanese characters that are traditional Chinese ones change too.
     """
-    return text.translate(_table()) if _IDEOGRAPH.search(text) else text
+    return text if text.isascii() or not _IDEOGRAPH.search(text) else text.translate(_table())
 
 
 @cache

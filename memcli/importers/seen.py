@@ -12,34 +12,49 @@ if TYPE_CHECKING:
     import sqlite3
 
 _CACHE_KIB = 8_192
+_AT_HAND = 250_000
+"""So many values stay in memory (20 MB): most files hold no more, and need no database."""
 
 
 class Seen:
-    """Values that were met, as hashes of 64 bits in a private file that is gone with this process."""
+    """Values that were met, as hashes of 64 bits; what is too much for memory in a private file."""
 
     def __init__(self) -> None:
-        self._db = scratch("CREATE TABLE seen (mark INTEGER PRIMARY KEY)")
+        self._at_hand: set[int] = set()
+        self._db: sqlite3.Connection | None = None
 
     def has(self, value: Hashable) -> bool:
         """Whether this value was met before; from now on it was."""
-        with translated():
-            done = self._db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (hash(value),))
-        return done.rowcount == 0
+        if self.has_any([value]):
+            return True
+        self.update([value])
+        return False
 
     def has_any(self, values: Iterable[Hashable]) -> bool:
         """Whether one of these values was met before."""
-        with translated():
-            return any(
-                self._db.execute("SELECT 1 FROM seen WHERE mark = ?", (hash(value),)).fetchone()
-                for value in values
-            )
+        return any(mark in self._at_hand or self._is_put_by(mark) for mark in map(hash, values))
 
     def update(self, values: Iterable[Hashable]) -> None:
         """All of these values were met."""
+        self._at_hand.update(map(hash, values))
+        if len(self._at_hand) > _AT_HAND:
+            self._put_by()
+
+    def _is_put_by(self, mark: int) -> bool:
+        if self._db is None:
+            return False
         with translated():
+            return self._db.execute("SELECT 1 FROM seen WHERE mark = ?", (mark,)).fetchone() is not None
+
+    def _put_by(self) -> None:
+        if self._db is None:
+            self._db = scratch("CREATE TABLE seen (mark INTEGER PRIMARY KEY)")
+        with translated():
+            # In their order the pages of the table are each written to once.
             self._db.executemany(
-                "INSERT OR IGNORE INTO seen VALUES (?)", [(hash(value),) for value in values]
+                "INSERT OR IGNORE INTO seen VALUES (?)", ((mark,) for mark in sorted(self._at_hand))
             )
+        self._at_hand.clear()
 
 
 def scratch(schema: str) -> sqlite3.Connection:

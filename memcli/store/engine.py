@@ -616,13 +616,22 @@ class Table:
 
         run(delete())
 
-    def index(self, column: str, config: object) -> None:
-        """Build or rebuild the index of a column."""
+    def index(self, configs: Mapping[str, object]) -> None:
+        """Build or rebuild the indexes of these columns, side by side."""
 
         async def index() -> None:
-            await self._inner.create_index(
-                column, config, replace=True, wait_timeout=None, name=None, train=True
-            )
+            import asyncio
+
+            makings = [
+                self._inner.create_index(
+                    column, config, replace=True, wait_timeout=None, name=None, train=True
+                )
+                for column, config in configs.items()
+            ]
+            # All of them are waited for: what goes on after a failure would write to a table that is gone.
+            done = await asyncio.gather(*makings, return_exceptions=True)
+            for error in filter(None, done):
+                raise error
 
         run(index())
 

@@ -24,7 +24,6 @@ from memcli.store.rows import (
     key_id,
     schema,
     to_record,
-    to_rows,
     to_table,
     to_vector_table,
     vector_schema,
@@ -426,18 +425,14 @@ class LanceStore:
         if not adds and not updates:
             return
         table = self._memories() or self._create()
-        rows = [row for change in adds for row in to_rows(change.record, change.origin)]
+        rows = [(change.record, change.origin) for change in adds]
         if not updates:
             table.add(to_table(rows))
             return
         ids = [change.record.id for change in updates]
         self._drop_stale_vectors(updates)
         kept = self.origins(ids)
-        rows += [
-            row
-            for change in updates
-            for row in to_rows(change.record, change.origin or kept.get(change.record.id))
-        ]
+        rows += [(change.record, change.origin or kept.get(change.record.id)) for change in updates]
         table.upsert(to_table(rows), key="key", replaces=one_of("id", ids))
 
     def _create(self) -> Table:
@@ -575,7 +570,7 @@ class LanceStore:
         for name in self._state.vectors.values():
             table = self.table(name)
             if _is_unindexed(table, least):
-                table.index("vector", IvfSq())
+                table.index({"vector": IvfSq()})
 
     def check_rows(self) -> None:
         """Look at every file that holds rows. Raises DamagedError when one is not what was written."""
@@ -647,8 +642,7 @@ class LanceStore:
 
 def build_indexes(table: Table) -> None:
     """Make (again) every full-text index of a table of memories."""
-    for column, config in INDEXES.items():
-        table.index(column, config)
+    table.index(INDEXES)
 
 
 def _is_unindexed(vectors: Table, least: int) -> bool:

@@ -24,7 +24,7 @@ from memcli.passages import as_grams, as_words, terms
 from memcli.store import copies
 from memcli.store.engine import Table, run
 from memcli.store.lance import INDEXES, LanceStore, build_indexes
-from memcli.store.rows import RECORD_COLUMNS, key_id, schema, to_record, to_rows, to_table
+from memcli.store.rows import RECORD_COLUMNS, key_id, schema, to_record, to_table
 from memcli.store.side import Side, drop_copies
 from memcli.store.where import one_of
 from memcli.types import Filters, Millis, Proof, Record
@@ -190,7 +190,7 @@ def _copy_memories(store: LanceStore, side: Side, gone: frozenset[str], patched:
     _append(new, map(_as_indexed_now, batches) if store.state.rebuild else batches)
     if patched:
         origins = store.origins([record.id for record in patched])
-        new.add(to_table([row for record in patched for row in to_rows(record, origins.get(record.id))]))
+        new.add(to_table((record, origins.get(record.id)) for record in patched))
     build_indexes(new)
     return name
 
@@ -219,6 +219,9 @@ def _filtered(table: Table, columns: Sequence[str], gone: Iterable[str]) -> Iter
     import pyarrow as pa
 
     out = set(gone)
+    if not out:
+        yield from table.scan(columns)
+        return
     for batch in table.scan(columns):
         kept = [key_id(key) not in out for key in batch.column("key").to_pylist()]
         yield batch if all(kept) else batch.filter(pa.array(kept))

@@ -7,9 +7,10 @@ searching and filtering need. The vector of a passage stands under its key in a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memcli.passages import as_grams, as_words, date_words, passages, with_lone
 from memcli.types import Origin, Record, Vector
@@ -67,33 +68,29 @@ def vector_schema(dim: int) -> pa.Schema:
     )
 
 
-def to_rows(record: Record, origin: Origin | None) -> Iterator[dict[str, Any]]:
-    """The rows of one memory, one a passage; `key` is the id, then id/1, id/2, …"""
+class Indexed(NamedTuple):
+    """What an index holds of one passage of a memory; `key` is the id, then id/1, id/2, …"""
+
+    key: str
+    ordinal: int
+    chunks: int
+    start: int
+    end: int
+    words: str
+    grams: str
+
+
+def indexed(record: Record) -> Iterator[Indexed]:
+    """What the index holds of a memory, a passage at a time."""
     parts = passages(record.text)
-    shared: dict[str, Any] = {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS, *_FLAGS)}
-    # Null and not empty: an empty list is stored as one and then asks for a second condition.
-    shared |= {name: list(getattr(record, name)) or None for name in _LISTS}
-    known_by = origin or Origin(None, None)
-    marks = dict(zip(ORIGIN_COLUMNS, (known_by.place, known_by.said, known_by.echo), strict=True))
     # Apart from the text, which is mostly ASCII and then folded much faster.
     said_when = "" if record.created_at is None else _said_when(date_words(record.created_at))
     said_by = as_words(f"{record.name}: ") if record.name else ""
     for part in parts:
+        key = f"{record.id}/{part.ordinal}" if part.ordinal else record.id
         grams = as_grams(part.text)
-        first = part.ordinal == 0
-        yield shared | {
-            "key": record.id if first else f"{record.id}/{part.ordinal}",
-            "id": record.id,
-            "ordinal": part.ordinal,
-            "chunks": len(parts),
-            "start": part.start,
-            "end": part.end,
-            "text": record.text if first else None,
-            "words": f"{said_by}{with_lone(grams)}\n{said_when}",
-            "grams": grams,
-            "meta": json.dumps(record.meta, ensure_ascii=False) if first and record.meta else None,
-            **{column: mark if first else None for column, mark in marks.items()},
-        }
+        words = f"{said_by}{with_lone(grams)}\n{said_when}"
+        yield Indexed(key, part.ordinal, len(parts), part.start, part.end, words, grams)
 
 
 # The messages of a conversation are mostly of one day.
@@ -107,12 +104,37 @@ def to_record(row: Mapping[str, Any]) -> Record:
     return Record(**values, meta=json.loads(row["meta"]) if row["meta"] else {})
 
 
-def to_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows in the schema of the table of memories."""
+def to_table(memories: Iterable[tuple[Record, Origin | None]]) -> pa.Table:
+    """Memories and what they are known by, in the schema of the table of memories: a row a passage.
+
+    Column by column: a mapping for each row would take longer than all else.
+    """
     import pyarrow as pa
 
-    names = schema().names
-    return pa.table({name: [row[name] for row in rows] for name in names}, schema=schema())
+    rows = [(record, origin, part) for record, origin in memories for part in indexed(record)]
+    records = [record for record, _, _ in rows]
+    columns: dict[str, Any] = {"id": [record.id for record in records]}
+    for place, name in enumerate(Indexed._fields):
+        columns[name] = [part[place] for _, _, part in rows]
+    for name in (*_TEXTS, *_NUMBERS, *_FLAGS):
+        columns[name] = list(map(attrgetter(name), records))
+    for name in _LISTS:
+        # Null and not empty: an empty list is stored as one and then asks for a second condition.
+        columns[name] = [list(values) or None for values in map(attrgetter(name), records)]
+    # What is the memory's and not the passage's stands in its first row.
+    firsts = [(record, origin or _UNKNOWN) if part.ordinal == 0 else None for record, origin, part in rows]
+    columns["text"] = [first and first[0].text for first in firsts]
+    columns["meta"] = [_json(first[0].meta) if first else None for first in firsts]
+    for column, name in zip(ORIGIN_COLUMNS, ("place", "said", "echo"), strict=True):
+        columns[column] = [first and getattr(first[1], name) for first in firsts]
+    return pa.table({name: columns[name] for name in schema().names}, schema=schema())
+
+
+_UNKNOWN = Origin(None, None)
+
+
+def _json(meta: Mapping[str, Any]) -> str | None:
+    return json.dumps(meta, ensure_ascii=False) if meta else None
 
 
 def to_vector_table(vectors: Mapping[str, Vector]) -> pa.Table:

@@ -589,6 +589,11 @@ class Side:
             db.executemany("DELETE FROM unseen WHERE id = ?", [(id_,) for id_ in ids])
             db.executemany("INSERT OR IGNORE INTO telling VALUES (?)", [(id_,) for id_ in telling])
 
+    def tells_anything(self) -> bool:
+        """Whether any memory that was looked at tells something."""
+        with self._translated():
+            return self._db.execute("SELECT 1 FROM telling LIMIT 1").fetchone() is not None
+
     def telling(self) -> set[str]:
         """The memories that tell something of what holds now: what a person has, likes, plans."""
         with self._translated():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.passages import as_words, date_words
-from memcli.store.rows import to_rows
+from memcli.store.rows import indexed
 from memcli.types import Record
 
 DAY_MS = 86_400_000
@@ -19,6 +19,6 @@ DAY_MS = 86_400_000
 )
 def test_words_are_those_of_name_text_and_day_in_one(name: str | None, text: str, day: int) -> None:
     record = Record("id", text, name=name, created_at=day * DAY_MS)
-    (row,) = to_rows(record, None)
+    (part,) = indexed(record)
     said_by = f"{name}: " if name else ""
-    assert row["words"] == as_words(f"{said_by}{text}\n{date_words(day * DAY_MS)}")
+    assert part.words == as_words(f"{said_by}{text}\n{date_words(day * DAY_MS)}")
