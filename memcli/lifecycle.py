@@ -58,7 +58,7 @@ def id_of(record: Record, origin: Origin, key: bytes, *, after: str | None = Non
 
 def hashes(origin: Origin) -> tuple[str, ...]:
     """The keyed hashes of an origin that there are."""
-    return tuple(value for value in (origin.place, origin.said, origin.echo) if value)
+    return tuple([value for value in (origin.place, origin.said, origin.echo) if value])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,13 @@ class Known:
 
     def id(self, origin: Origin) -> str | None:
         """The memory that has this origin, if any."""
+        if not self.stored:
+            return None
         return next((self.stored[value] for value in hashes(origin) if value in self.stored), None)
 
     def is_buried(self, origin: Origin) -> bool:
         """Whether what has this origin was forgotten."""
-        return any(value in self.buried for value in hashes(origin))
+        return bool(self.buried) and any(value in self.buried for value in hashes(origin))
 
 
 def reconcile(record: Record, origin: Origin, known: Known, *, restore: bool) -> Change:
