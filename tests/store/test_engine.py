@@ -33,7 +33,7 @@ if database.table_names():
 else:
     table = database.create("t", schema)
 table.add(pa.table({"key": [key], "text": ["the blue heron waits"]}, schema=schema))
-table.index("text", engine.FTS(base_tokenizer="icu"))
+table.index({"text": engine.FTS(base_tokenizer="icu")})
 found = engine.run(table.match("herons", "text", columns=["key"], limit=10))
 print("lancedb" in sys.modules, *sorted(row["key"] for row in found))
 """
@@ -259,8 +259,8 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Table:
     schema = pa.schema([pa.field("words", pa.string()), pa.field("grams", pa.string())])
     table = Database(str(tmp_path_factory.mktemp("indexed"))).create("t", schema)
     table.add(pa.table({"words": ["a b c", "我们"], "grams": ["a b c", "我们"]}, schema=schema))
-    table.index("words", FTS(base_tokenizer="icu"))
-    table.index("grams", FTS(base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False))
+    grams = FTS(base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False)
+    table.index({"words": FTS(base_tokenizer="icu"), "grams": grams})
     return table
 
 
