@@ -24,6 +24,7 @@ from memcli.atomic import write_atomically
 from memcli.errors import DamagedError, NothingMatchedError, StoreError, UsageError
 from memcli.store import archive, copies, identity, purge, seal, talks
 from memcli.store.archive import About
+from memcli.store.engine import GoneError
 from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.rows import ORIGIN_COLUMNS
@@ -288,6 +289,9 @@ def _read(path: Path, key: age.Key | None, *, put: archive.Put, progress: Progre
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
     """A file, open; what fails in this context is a failure to read it."""
+    if path.exists() and not path.is_file():
+        # It is read more than once, and a pipe nobody writes to would be waited for.
+        raise UsageError(f"{path} is no file", "name a backup")
     try:
         with path.open("rb") as stream:
             yield stream
@@ -355,6 +359,7 @@ def restore(stores: Stores, path: Path, *, key: age.Key | None, now: Millis, pro
         # Whatever happens, what is not in use goes; if not now, with the next writer.
         with _cleared(store, staging):
             about = _stage(path, key, staging, progress=progress)
+            _check_staged(staging, about, now=now)
             forgotten, is_same = _forget_in(staging, side, now=now)
             aside = _set_aside(store, side, lance, directory, now=now)
             uncarried = 0 if is_same else side.tombstones()
@@ -392,6 +397,24 @@ def _stage(path: Path, key: age.Key | None, staging: Path, *, progress: Progress
         for each in copies.files_in(path):
             copies.second_name(path / each, staging / each, is_final=each.name != copies.SIDE)
     return about
+
+
+def _check_staged(staging: Path, about: About, *, now: Millis) -> None:
+    """See that what was put together is a whole store: the sums of a backup say only that the files are its.
+
+    Raises StoreError, also for tables that would lead elsewhere.
+    """
+    if not (staging / copies.SIDE).is_file():
+        raise archive.damaged()
+    try:
+        with closing(Side(staging / copies.SIDE, writable=False)) as side:
+            store = LanceStore(str(staging / copies.LANCE), side)
+            is_sound = side.check() is None and all(map(identity.TABLE.fullmatch, store.in_use()))
+            if is_sound and store.count(Filters(with_hidden=True), now=now) == about.memories:
+                return
+    except (DamagedError, GoneError) as error:
+        raise archive.damaged() from error
+    raise archive.damaged()
 
 
 def _put(path: Path, data: Iterator[bytes]) -> None:

@@ -7,22 +7,24 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from memcli import mend
 from memcli.config import CONFIG_VARIABLE, load_settings
-from memcli.errors import MemcliError, ModelError
+from memcli.errors import DamagedError, MemcliError, ModelError
 from memcli.memory import Memory
 from memcli.models.ollama import ModelInfo, is_loopback, list_models, probe, to_url
 from memcli.models.ollama_embed import OllamaEmbedder
 from memcli.models.pick import ChatPlace, offers, pick_chat
 from memcli.models.probes import CHAT_PROBES, LEARN_PROBES, SILENCE_S, Probed
+from memcli.store import seal
 from memcli.store.copies import size_bytes
 from memcli.store.engine import GoneError
-from memcli.store.identity import is_lost, is_torn
-from memcli.store.lance import INDEXES
+from memcli.store.identity import has_wrong_key, is_lost, is_torn
+from memcli.store.lance import INDEXES, LanceStore
 from memcli.store.side import Side
 from memcli.types import ChatModel
 
@@ -251,13 +253,33 @@ def _side_store(subject: _Subject) -> _Finding:
     place = subject.memory.place
     if is_lost(subject.side, place.lance):
         return "fail", f"{subject.side} is missing or empty: without it no memory is found", _FIX
-    side = Side(subject.side, writable=False)
-    try:
-        is_cut = is_torn(subject.directory, side.state())
-        fault = side.check() or ("what was written last is lost" if is_cut else None)
-    finally:
-        side.close()
+    with closing(Side(subject.side, writable=False)) as side:
+        fault = side.check() or _lost_of(subject, side)
     return ("fail", f"{subject.side} is damaged: {fault}", _FIX) if fault else ("ok", "sound", "")
+
+
+def _lost_of(subject: _Subject, side: Side) -> str | None:
+    """What the side store has lost of itself, though all of it can be read."""
+    store = LanceStore(subject.memory.place.lance, side)
+    if is_torn(subject.directory, store.state):
+        return "what was written last is lost"
+    if not _agrees(store, side):
+        return "what it says of the tables is not what it said before"
+    # Tables that cannot be opened are the next check's.
+    with suppress(DamagedError, GoneError):
+        if has_wrong_key(subject.directory, store):
+            return "the key that memories are known by is lost"
+    return None
+
+
+def _agrees(store: LanceStore, side: Side) -> bool:
+    """Whether the seals of the tables and the sums of their files are of one moment."""
+    while True:
+        seals, sums = store.state.seals, side.sums()
+        store.refresh()
+        # Another process may have written between the two looks.
+        if store.state.seals == seals:
+            return seal.agree(seals, sums)
 
 
 def _tables(subject: _Subject) -> _Finding:

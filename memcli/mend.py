@@ -6,6 +6,7 @@ side store and a damaged manifest are laid aside, until something is forgotten.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +22,12 @@ from memcli.store.engine import GoneError, Table
 from memcli.store.lance import LanceStore, build_indexes
 from memcli.store.lock import writing
 from memcli.store.rows import RECORD_COLUMNS, indexed, key_id, to_record
-from memcli.store.side import ASIDE, Side, refuse_newer
-from memcli.text import regex
+from memcli.store.side import ASIDE, JSON_COLUMNS, Side, refuse_newer
 
 _NAMED = 10
-_TABLE = regex(r"(?:memories|vectors)_\d+")
+# What `meta` holds besides what the store is made of.
+_NUMBERS = ("entries", "places", "commits", "applying", "dropping", "learn_credit", "learn_rests_until")
+_LISTS = ("undoing", "background")
 _WITH_LOG = ("", "-wal", "-shm")
 # What the first row of a memory decides.
 _MADE = ("key", "start", "end", "words", "grams")
@@ -327,13 +329,15 @@ def _salvaged(path: Path) -> _Salvaged:
         return _Salvaged(rows, frozenset())
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+            # A text that is none is found out row by row.
+            db.text_factory = bytes
             names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            for name in names:
-                columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})")]
+            for name in map(bytes.decode, names):
+                columns = [row[1].decode() for row in db.execute(f"PRAGMA table_info({name})")]
                 held, is_whole = _rows_of(db, name, columns)
                 rows[name] = (columns, held)
                 whole |= {name} if is_whole else set()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         # Not even its list of tables can be read.
         pass
     return _Salvaged(rows, frozenset(whole))
@@ -344,30 +348,56 @@ def _rows_of(
 ) -> tuple[list[tuple[Any, ...]], bool]:
     """The rows of a table from its beginning on, and where they break off from its end on too."""
     held: list[tuple[Any, ...]] = []
+    are_read = True
     for order in ("", f"ORDER BY {columns[0]} DESC"):
         try:
-            held.extend(db.execute(f"SELECT * FROM {table} {order}"))
+            for row in db.execute(f"SELECT * FROM {table} {order}"):
+                read = _read(row, [columns.index(name) for name in JSON_COLUMNS.get(table, ())])
+                held += [read] if read else []
+                are_read &= read is not None
         except sqlite3.Error:
             continue
-        return held, not order
+        return held, are_read and not order
     return held, False
+
+
+def _read(row: Sequence[Any], of_json: Sequence[int]) -> tuple[Any, ...] | None:
+    """A row with its texts decoded; None where one cannot be, or is no JSON where it should."""
+    try:
+        values = tuple(value.decode() if isinstance(value, bytes) else value for value in row)
+        for place in of_json:
+            json.loads(values[place])
+    except (ValueError, TypeError):
+        return None
+    return values
 
 
 def _identity(directory: Path, found: _Salvaged, store: LanceStore) -> tuple[identity.Identity, str, bool]:
     """What the store is made of, who says so, and whether the side store tells of an earlier time only."""
-    names = [name for name in store.database.table_names() if _TABLE.fullmatch(name)]
+    names = [name for name in store.database.table_names() if identity.TABLE.fullmatch(name)]
     newest = max((_number(name) for name in names), default=0)
     told, beside = identity.Identity.told(found.meta), identity.kept(directory)
     is_cut = told is not None and beside is not None and beside.generation > told.generation
+    keys = [known.key for known in (told, beside) if known is not None]
     for known, whose in ((None if is_cut else told, "what could be read of it"), (beside, identity.NAME)):
         if known is not None and known.memories in names:
+            key = _fitting(store, known.memories, keys) or known.key
             vectors = {name: table for name, table in known.vectors.items() if table in names}
-            return replace(known, vectors=vectors, tables=max(known.tables, newest)), whose, is_cut
+            tables = max(known.tables, newest)
+            return replace(known, key=key, vectors=vectors, tables=tables), whose, is_cut
     # The copy that an erase has not finished has no index yet.
     memories = (name for name in names if name.startswith("memories_"))
     best = max(memories, key=lambda name: (_is_indexed(store, name), _number(name)), default=None)
-    key = told.key if told else store.state.key.hex()
+    key = (best and _fitting(store, best, keys)) or next(iter(keys), store.state.key.hex())
     return identity.Identity(key, best, tables=newest), "the tables themselves", is_cut
+
+
+def _fitting(store: LanceStore, table: str, keys: Sequence[str]) -> str | None:
+    """The one of the keys that the memories of a table were stored by."""
+    try:
+        return next((key for key in keys if identity.is_key_of(store.database.open(table), key)), None)
+    except _UNREADABLE:
+        return None
 
 
 def _number(name: str) -> int:
@@ -386,7 +416,17 @@ def _fill(side: Side, found: _Salvaged, who: identity.Identity) -> None:
     for name, (columns, rows) in found.rows.items():
         if name in layout and name not in ("meta", "sums") and set(columns) <= set(layout[name]):
             side.restore(name, columns, rows)
-    meta = {name: value for name, value in found.meta.items() if name not in ("seals", "rebuild")}
+    meta = {name: value for name, value in found.meta.items() if _is_kept(name, value)}
     meta |= {"key": who.key, "tables": str(who.tables), "generation": str(who.generation)}
     side.restore("meta", ("key", "value"), meta.items())
     side.point_to(memories=who.memories, vectors=who.vectors, embedder=who.embedder)
+
+
+def _is_kept(name: str, value: str) -> bool:
+    """Whether a row of `meta` holds for the new file too, and can be read."""
+    if name in _NUMBERS:
+        return value.isdecimal()
+    try:
+        return name in _LISTS and bool(json.loads(value))
+    except ValueError:
+        return False

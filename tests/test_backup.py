@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 import stat
 import tarfile
 import time
 import zipfile
+from contextlib import closing
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -167,7 +169,7 @@ def test_a_backup_of_an_older_version_is_restored(store: Path, tmp_path: Path) -
     ours = [(name, path) for name, path in sorted(files) if name == "side.db" or name.startswith("lance")]
     schema = int(store.stem.partition("-")[2])
     path = tmp_path / "saved.tar"
-    path.write_bytes(b"".join(archive.pieces(replace(ABOUT, schema=schema), ours)))
+    path.write_bytes(b"".join(archive.pieces(replace(ABOUT, schema=schema, memories=len(before)), ours)))
     there = opened(tmp_path / "elsewhere")
     there.restore(path)
     assert [to_json(record) for record in there.export(Filters())] == before
@@ -390,6 +392,83 @@ def test_no_file_gets_out_of_the_store(memory: Memory, small: Path, tmp_path: Pa
         memory.restore(path)
     assert held(memory) == before
     assert not [each for each in tmp_path.rglob("*") if each.name == "escaped"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"memories": "many"},
+        {"memories": 5},
+        {"memories": -1},
+        {"sessions": None},
+        {"bytes": [1]},
+        {"schema": "7"},
+        {"made_at": 10**30},
+    ],
+    ids=str,
+)
+def test_what_a_backup_says_of_itself_is_not_believed(
+    memory: Memory, saved: Path, tmp_path: Path, told: dict[str, Any]
+) -> None:
+    path, about = tmp_path / "forged.tar", memory.check_backup(saved)
+    path.write_bytes(b"".join(archive.pieces(replace(about, **told), files_of_backup(saved, tmp_path))))
+    before = held(memory)
+    with pytest.raises(StoreError, match="damaged") as caught:
+        memory.restore(path)
+    assert (held(memory), "nothing was changed" in caught.value.hint) == (before, True)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "UPDATE meta SET value = '../../../elsewhere' WHERE key = 'memories'",
+        "UPDATE meta SET value = 'memories_99' WHERE key = 'memories'",
+        "UPDATE meta SET value = 'no json' WHERE key = 'vectors'",
+        "UPDATE meta SET value = 'no key' WHERE key = 'key'",
+        "UPDATE meta SET value = 'many' WHERE key = 'generation'",
+        "UPDATE meta SET value = '[1]' WHERE key = 'seals'",
+        "INSERT INTO meta VALUES ('undoing', 'all')",
+        "DROP TABLE meta",
+    ],
+)
+def test_files_that_make_no_store_are_not_put_in_its_place(
+    memory: Memory, saved: Path, tmp_path: Path, spoil: str
+) -> None:
+    files = files_of_backup(saved, tmp_path)
+    with closing(sqlite3.connect(dict(files)["side.db"])) as db, db:
+        db.execute(spoil)
+    path, before = tmp_path / "forged.tar", held(memory)
+    path.write_bytes(b"".join(archive.pieces(memory.check_backup(saved), files)))
+    with pytest.raises(StoreError, match="damaged"):
+        memory.restore(path)
+    assert held(memory) == before
+
+
+@pytest.mark.parametrize("missing", ["side.db", "lance"])
+def test_a_backup_without_a_part_of_the_store_is_refused(
+    memory: Memory, saved: Path, tmp_path: Path, missing: str
+) -> None:
+    files = [(name, path) for name, path in files_of_backup(saved, tmp_path) if not name.startswith(missing)]
+    path, before = tmp_path / "forged.tar", held(memory)
+    path.write_bytes(b"".join(archive.pieces(memory.check_backup(saved), files)))
+    with pytest.raises(StoreError, match="damaged"):
+        memory.restore(path)
+    assert held(memory) == before
+
+
+def test_a_pipe_is_no_backup_and_is_not_waited_for(shared: Shared) -> None:
+    os.mkfifo(shared.home / "pipe")
+    done = shared("restore", "pipe", "--yes")
+    assert (done.returncode, "is no file" in done.stderr) == (2, True)
+
+
+def files_of_backup(saved: Path, tmp_path: Path) -> list[tuple[str, Path]]:
+    """The files in a backup, unpacked."""
+    with tarfile.open(saved) as tar:
+        tar.extractall(tmp_path / "unpacked", filter="data")
+    folder = tmp_path / "unpacked" / archive.FOLDER
+    names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file())
+    return [(name, folder / name) for name in names if name == "side.db" or name.startswith("lance/")]
 
 
 def test_a_link_in_a_backup_is_refused(memory: Memory, tmp_path: Path) -> None:

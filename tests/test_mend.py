@@ -341,3 +341,84 @@ def test_a_missing_index_is_built(memory: Memory) -> None:
 def test_a_store_that_is_gone_as_a_whole_is_an_empty_one(memory: Memory) -> None:
     shutil.rmtree(memory.place.directory)
     assert (texts(memory), doctor(memory, fix=True)) == (set(), {})
+
+
+# --- what the side store says of itself -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "UPDATE meta SET value = 'x' || substr(value, 2) WHERE key = 'key'",
+        "UPDATE meta SET value = substr(value, 3) WHERE key = 'key'",
+        "UPDATE meta SET value = '{' WHERE key = 'vectors'",
+        "UPDATE meta SET value = '1x' WHERE key = 'generation'",
+        "UPDATE meta SET value = '[1]' WHERE key = 'seals'",
+        "UPDATE meta SET value = '#' WHERE key = 'tables'",
+    ],
+)
+def test_a_side_store_that_says_nonsense_is_damaged_and_made_anew(memory: Memory, spoil: str) -> None:
+    spoil_side(memory, spoil)
+    for ask in (lambda: texts(memory), memory.stats, lambda: memory.remember(Draft(text="A fox"))):
+        with pytest.raises(DamagedError, match=r"side\.db is damaged") as caught:
+            ask()
+        assert "doctor" in caught.value.hint
+    assert doctor(memory)["side store"].state == "fail"
+    doctor(memory, fix=True)
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+
+
+@pytest.mark.parametrize("figure", ["replace(value, ', ', ', 1')", "replace(value, ']', '1]')"])
+def test_a_wrong_seal_is_no_damage_of_the_tables(memory: Memory, figure: str) -> None:
+    before = {path: path.read_bytes() for path in lance(memory).rglob("*") if path.is_file()}
+    spoil_side(memory, f"UPDATE meta SET value = {figure} WHERE key = 'seals'")
+    assert doctor(memory).keys() == {"side store"}
+    doctor(memory, fix=True)
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_another_key_of_the_hashes_is_found_and_set_back(memory: Memory, tmp_path: Path) -> None:
+    history = tmp_path / "history.jsonl"
+    history.write_text('{"id": "1", "session_id": "s", "role": "user", "content": "An otter"}\n', "utf-8")
+    memory.absorb([str(history)], intake=Intake())
+    other = "CASE substr(value, 1, 1) WHEN 'a' THEN 'b' ELSE 'a' END || substr(value, 2)"
+    spoil_side(memory, f"UPDATE meta SET value = {other} WHERE key = 'key'")
+    # By another key nothing would be known again, and what is forgotten would come back.
+    with pytest.raises(DamagedError, match="has lost the key"):
+        memory.absorb([str(history)], intake=Intake())
+    assert doctor(memory)["side store"].state == "fail"
+    doctor(memory, fix=True)
+    assert doctor(memory) == {}
+    (report,) = memory.absorb([str(history)], intake=Intake()).files
+    assert (report.added, report.duplicates) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "lost"),
+    [
+        ("UPDATE turns SET text = CAST(x'f09f' AS TEXT) WHERE position = 0", "turns of chats"),
+        ("UPDATE journal_changed SET before = '{' WHERE seq = 1", "how memories were before"),
+        ("UPDATE sums SET file = CAST(x'ff' AS TEXT) WHERE rowid = 1", ""),
+    ],
+)
+def test_one_row_that_cannot_be_read_is_found_and_takes_no_other_with_it(
+    memory: Memory, spoil: str, lost: str
+) -> None:
+    session = memory.begin_session()
+    for text in ("Where is the otter?", "In the reeds"):
+        memory.save_turn(session, "user", text, becomes_memory=False)
+    memory.edit(next(memory.export(Filters())).id, Draft(topics=("birds",)))
+    spoil_side(memory, spoil.replace("WHERE rowid = 1", "WHERE file = (SELECT min(file) FROM sums)"))
+    assert doctor(memory)["side store"].state == "fail"
+    check = doctor(memory, fix=True)["side store"]
+    assert lost in check.found
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+    turns = memory.session(session.id).turns
+    assert turns[-1].text == "In the reeds"
+
+
+def spoil_side(memory: Memory, sql: str) -> None:
+    memory.close()
+    with closing(sqlite3.connect(memory.side_path)) as db, db:
+        assert db.execute(sql).rowcount == 1

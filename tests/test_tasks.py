@@ -322,6 +322,14 @@ for number in range(10**9):
     assert not task.is_changed
 
 
+def test_a_version_that_a_damaged_bit_made_its_own_parent_leads_around_only_once(memory: Memory) -> None:
+    memory.tasks.start("job")
+    memory.tasks.set("job", "page", "seven")
+    with memory.write_side() as side, side.change() as db:
+        db.execute("UPDATE task_versions SET parent = version")
+    assert memory.tasks.get("job").values == {"page": "seven"}
+
+
 def test_two_scripts_that_set_at_once_lose_nothing(memory: Memory, tmp_path: Path) -> None:
     memory.tasks.start("job")
     body = 'for number in range(15): tasks.set("job", f"{sys.argv[1][-1]}{number}", "x")'

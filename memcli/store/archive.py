@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol
 
 from memcli.errors import StoreError
+from memcli.times import to_iso
 from memcli.types import Millis
 
 FORMAT = 1
@@ -151,7 +152,7 @@ def read(stream: Source, *, put: Put, check: Callable[[About], None]) -> About:
         for member in tar:
             name, data = _name(member), tar.extractfile(member)
             if data is None or promised is not None or (name in found) or (about is None) != (name == _ABOUT):
-                raise _damaged()
+                raise damaged()
             if about is None:
                 about = _about(data.read(_JSON_BYTES))
                 check(about)
@@ -167,14 +168,15 @@ def read(stream: Source, *, put: Put, check: Callable[[About], None]) -> About:
     if wrong:
         raise StoreError(f"the backup is damaged: {wrong[0]} is not what was saved", _ANOTHER)
     if not sealed.is_whole():
-        raise _damaged()
+        raise damaged()
     return about
 
 
 _ANOTHER = "nothing was changed; take another backup"
 
 
-def _damaged() -> StoreError:
+def damaged() -> StoreError:
+    """What to say of a backup whose parts do not make the store that was saved."""
     return StoreError("the backup is damaged: its parts are not what was saved", _ANOTHER)
 
 
@@ -193,7 +195,7 @@ def _name(member: tarfile.TarInfo) -> str:
     is_inside = bool(parts) and "/".join(parts) == name and ".." not in parts and "\\" not in name
     is_ours = name in (_ABOUT, _SUMS, "side.db") or (len(parts) > 2 and parts[0] == "lance")
     if folder != FOLDER or not member.isreg() or not is_inside or not is_ours:
-        raise _damaged()
+        raise damaged()
     return name
 
 
@@ -207,7 +209,13 @@ def _about(data: bytes) -> About:
             f"this backup was made by a newer memcli (format {form}, ours is {FORMAT})",
             "update memcli; nothing was touched",
         )
-    return About(**told)
+    about = About(**told)
+    counts = (about.schema, about.memories, about.sessions, about.bytes)
+    if not all(isinstance(count, int) and count >= 0 for count in counts):
+        raise ValueError("what it counts is no number")
+    # Raises for what is no moment.
+    to_iso(about.made_at)
+    return about
 
 
 @dataclass(slots=True)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memcli.atomic import write_atomically
 from memcli.errors import DamagedError
+from memcli.lifecycle import origin_of
+from memcli.store.rows import ORIGIN_COLUMNS, RECORD_COLUMNS, to_record
 from memcli.store.seal import MEND
-from memcli.store.side import State
+from memcli.store.side import KEY_BYTES, State
+from memcli.text import regex
 
 if TYPE_CHECKING:
+    from memcli.store.engine import Table
     from memcli.store.lance import LanceStore
 
 NAME = "tables.json"
+TABLE = regex(r"(?:memories|vectors)_\d+")
+"""How the tables of a store are called."""
+# Of so many memories at least one has not been edited since.
+_ASKED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +55,15 @@ class Identity:
 
     @classmethod
     def told(cls, meta: Mapping[str, str]) -> Identity | None:
-        """What rows of a side store say, as far as they can be read; None without the key."""
-        if "key" not in meta:
+        """What rows of a side store say, as far as they can be read; None where they cannot."""
+        try:
+            is_whole = len(bytes.fromhex(meta["key"])) == KEY_BYTES
+            vectors = dict(json.loads(meta.get("vectors", "{}")))
+            tables, generation = (int(meta.get(name, 0)) for name in ("tables", "generation"))
+        except (LookupError, ValueError, TypeError):
             return None
-        vectors = json.loads(meta.get("vectors", "{}"))
-        tables, generation = (int(meta.get(name, 0)) for name in ("tables", "generation"))
-        return cls(meta["key"], meta.get("memories"), vectors, meta.get("embedder"), tables, generation)
+        told = cls(meta["key"], meta.get("memories"), vectors, meta.get("embedder"), tables, generation)
+        return told if is_whole else None
 
 
 def note(directory: Path, state: State) -> None:
@@ -92,12 +103,43 @@ def is_torn(directory: Path, state: State) -> bool:
 
 
 def refuse_torn(directory: Path, store: LanceStore) -> None:
-    """Raise DamagedError where the side store would lead to tables of an earlier time."""
+    """Raise DamagedError where the side store is of an earlier time, or would take what is known for new."""
     if is_torn(directory, store.state):
         # Once more: a writer may just have made a table.
         store.refresh()
         if is_torn(directory, store.state):
             raise DamagedError(f"side.db in {directory} has lost what was written to it last", MEND)
+    if has_wrong_key(directory, store):
+        raise DamagedError(f"side.db in {directory} has lost the key that memories are known by", MEND)
+
+
+def has_wrong_key(directory: Path, store: LanceStore) -> bool:
+    """Whether the memories were stored by the key that is told beside, and not by that of the side store."""
+    known, name = kept(directory), store.state.memories
+    if known is None or name is None or known.key == store.state.key.hex():
+        return False
+    # A restore that was killed has not told the new one yet: the memories know.
+    table = store.table(name)
+    return is_key_of(table, known.key) and not is_key_of(table, store.state.key.hex())
+
+
+def is_key_of(table: Table, key: str) -> bool:
+    """Whether some of the memories were stored by this key (hexadecimal)."""
+    try:
+        secret = bytes.fromhex(key)
+    except ValueError:
+        return False
+    rows = (
+        row
+        for batch in table.scan([*RECORD_COLUMNS, *ORIGIN_COLUMNS], where="ordinal = 0", limit=_ASKED)
+        for row in batch.to_pylist()
+    )
+    return any(
+        mark == row[column]
+        for row in rows
+        for column, mark in zip(ORIGIN_COLUMNS, astuple(origin_of(to_record(row), secret)), strict=True)
+        if mark is not None
+    )
 
 
 def _is_there(side: Path) -> bool:

@@ -107,9 +107,18 @@ def manifests(lance: Path, table: str) -> dict[int, Path]:
         return {}
     stems = (name.removesuffix(".manifest") for name in names if name.endswith(".manifest"))
     versions = sorted((_LAST - int(stem) for stem in stems if stem.isdecimal()), reverse=True)
-    return {
-        version: lance / f"{table}.lance" / _MANIFESTS / f"{_LAST - version}.manifest" for version in versions
-    }
+    return {version: lance / _manifest(table, version) for version in versions}
+
+
+def _manifest(table: str, version: int) -> str:
+    return f"{table}.lance/{_MANIFESTS}/{_LAST - version}.manifest"
+
+
+def agree(seals: Mapping[str, Seal], sums: Mapping[str, Sum]) -> bool:
+    """Whether the seals say the same as the sums that were noted with them."""
+    return all(
+        sums.get(_manifest(table, seal.version)) == (seal.size, seal.crc) for table, seal in seals.items()
+    )
 
 
 def check_newest(lance: Path, table: str, seal: Seal) -> None:

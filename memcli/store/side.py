@@ -110,6 +110,14 @@ MIGRATIONS: tuple[str, ...] = (
     "CREATE TABLE sums (file TEXT PRIMARY KEY, size INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID",
 )
 SCHEMA_VERSION = len(MIGRATIONS)
+KEY_BYTES = 32
+"""Of the key of a store's hashes."""
+JSON_COLUMNS: Mapping[str, Sequence[str]] = {
+    "journal_changed": ("before",),
+    "review": ("candidate", "evidence"),
+    "reads": ("counts",),
+}
+"""The columns that hold JSON, by table."""
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 # What is kept besides the memories and what keeps them away.
@@ -259,7 +267,7 @@ class Side:
                 if statement.strip():
                     db.execute(statement)
             # In the same commit: a process that finds the schema made has to find the key too.
-            db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(32),))
+            db.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_hex(KEY_BYTES),))
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     # --- state ------------------------------------------------------------------------------------
@@ -269,20 +277,10 @@ class Side:
         with self.snapshot() as db:
             meta = dict(db.execute("SELECT key, value FROM meta"))
             erasing = frozenset(row[0] for row in db.execute("SELECT id FROM erasing"))
-        return State(
-            generation=int(meta.get("generation", 0)),
-            key=bytes.fromhex(meta.get("key", "")),
-            memories=meta.get("memories"),
-            vectors=json.loads(meta.get("vectors", "{}")),
-            embedder=meta.get("embedder"),
-            tables=int(meta.get("tables", 0)),
-            erasing=erasing,
-            rebuild="rebuild" in meta,
-            applying=int(meta["applying"]) if "applying" in meta else None,
-            undoing=tuple(json.loads(meta.get("undoing", "[]"))),
-            seals={name: Seal(*seal) for name, seal in json.loads(meta.get("seals", "{}")).items()},
-            is_dropping="dropping" in meta,
-        )
+        try:
+            return _state(meta, erasing)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise DamagedError(f"{self.path} is damaged ({error})", MEND) from error
 
     def generation(self) -> int:
         """A number that grows with every change of tables and every erase."""
@@ -660,10 +658,11 @@ class Side:
     # --- checking ---------------------------------------------------------------------------------
 
     def restore(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Put rows of a damaged side store into this one."""
+        """Have of a table what a damaged side store still gives; what cannot be a row of it is left out."""
         marks = ",".join("?" * len(columns))
-        sql = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+        sql = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
         with self.change() as db:
+            db.execute(f"DELETE FROM {table}")
             db.executemany(sql, rows)
 
     def layout(self) -> dict[str, list[str]]:
@@ -673,10 +672,20 @@ class Side:
             return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
 
     def check(self) -> str | None:
-        """What SQLite finds wrong with its own file; None when all is well."""
+        """What is wrong with the file; None when all is well. Raises DamagedError for what cannot be read."""
         with self._translated():
             found = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        return None if found == "ok" else found
+            if found != "ok":
+                return found
+            for table, columns in JSON_COLUMNS.items():
+                wrong = " OR ".join(f"NOT json_valid({column})" for column in columns)
+                if self._db.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone():
+                    return f"a row of {table} cannot be read"
+            for (table,) in self._db.execute(_TABLES).fetchall():
+                # Only when it is read, a text is found to be none.
+                for _ in self._db.execute(f"SELECT * FROM {table}"):
+                    pass
+        return None
 
     def _known(self, sql: str, values: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -684,6 +693,27 @@ class Side:
             for part in _parts(values):
                 found.update(row[0] for row in self._db.execute(sql.format(",".join("?" * len(part))), part))
         return found
+
+
+def _state(meta: Mapping[str, str], erasing: frozenset[str]) -> State:
+    """What the rows say of the store. Raises ValueError, TypeError, AttributeError for what is damaged."""
+    key = bytes.fromhex(meta.get("key", ""))
+    if len(key) not in (0, KEY_BYTES):
+        raise ValueError("the key of its hashes is cut short")
+    return State(
+        generation=int(meta.get("generation", 0)),
+        key=key,
+        memories=meta.get("memories"),
+        vectors=dict(json.loads(meta.get("vectors", "{}"))),
+        embedder=meta.get("embedder"),
+        tables=int(meta.get("tables", 0)),
+        erasing=erasing,
+        rebuild="rebuild" in meta,
+        applying=int(meta["applying"]) if "applying" in meta else None,
+        undoing=tuple(map(int, json.loads(meta.get("undoing", "[]")))),
+        seals={name: Seal(*seal) for name, seal in json.loads(meta.get("seals", "{}")).items()},
+        is_dropping="dropping" in meta,
+    )
 
 
 def _version_in(path: Path) -> int:

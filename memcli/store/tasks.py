@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 
 from memcli.types import Millis, Step, Task
 
+# A parent has the smaller number; one of a damaged file that has not would lead around for ever.
 _UP = (
     "WITH RECURSIVE up (version, parent) AS ("
     "SELECT version, parent FROM task_versions WHERE task = :task AND version = :version "
     "UNION ALL SELECT v.version, v.parent FROM task_versions v JOIN up ON v.version = up.parent "
-    "WHERE v.task = :task) "
+    "WHERE v.task = :task AND v.version < up.version) "
 )
 
 
