@@ -23,7 +23,7 @@ from memcli.models.probes import CHAT_PROBES, LEARN_PROBES, SILENCE_S, Probed
 from memcli.store import seal
 from memcli.store.copies import size_bytes
 from memcli.store.engine import GoneError
-from memcli.store.identity import has_wrong_key, is_lost, is_torn
+from memcli.store.identity import has_wrong_key, is_lost, is_misled, is_torn
 from memcli.store.lance import INDEXES, LanceStore
 from memcli.store.side import Side
 from memcli.types import ChatModel
@@ -263,7 +263,7 @@ def _lost_of(subject: _Subject, side: Side) -> str | None:
     store = LanceStore(subject.memory.place.lance, side)
     if is_torn(subject.directory, store.state):
         return "what was written last is lost"
-    if not _agrees(store, side):
+    if not _agrees(subject, store, side):
         return "what it says of the tables is not what it said before"
     # Tables that cannot be opened are the next check's.
     with suppress(DamagedError, GoneError):
@@ -272,14 +272,15 @@ def _lost_of(subject: _Subject, side: Side) -> str | None:
     return None
 
 
-def _agrees(store: LanceStore, side: Side) -> bool:
-    """Whether the seals of the tables and the sums of their files are of one moment."""
+def _agrees(subject: _Subject, store: LanceStore, side: Side) -> bool:
+    """Whether what the side store says of the tables fits together, and leads to them."""
     while True:
-        seals, sums = store.state.seals, side.sums()
+        before, sums = store.state, side.sums()
+        agrees = seal.agree(before.seals, sums) and not is_misled(subject.directory, store)
         store.refresh()
         # Another process may have written between the two looks.
-        if store.state.seals == seals:
-            return seal.agree(seals, sums)
+        if store.state == before:
+            return agrees
 
 
 def _tables(subject: _Subject) -> _Finding:

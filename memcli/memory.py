@@ -97,6 +97,7 @@ _AT_ONCE_S = 5.0
 _RELATED = 5
 # What a question is about stands in its beginning; a pasted page would keep the embedder for seconds.
 _QUESTION_CHARS = 1_600
+_SEE_LIST = "see what there is with `memcli list`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -633,8 +634,11 @@ class Memory:
             chosen, related = [*chosen, *related], []
         everything = selection == Selection(everything=True)
         names = self.tasks.names() if everything else ()
-        if not chosen and not related and not names:
-            raise NothingMatchedError("no memory matches", "see what there is with `memcli list`")
+        asides = copies.asides(self.place.directory)
+        has_more = everything and bool(asides or (side and side.holds_words()))
+        if not any((chosen, related, names, has_more)):
+            hint = f"what a restore has set aside may hold it: remove {asides[-1]}" if asides else _SEE_LIST
+            raise NothingMatchedError("no memory matches", hint)
         plan = self._plan_erase(chosen)
         return replace(plan, related=tuple(related), tasks=tuple(names), everything=everything)
 

@@ -640,6 +640,14 @@ def test_stats_advise_a_backup_when_there_is_much_and_none(shared: Shared) -> No
     assert "61 days old" in shared.here("stats", env=later).stderr
 
 
+def test_stats_advise_a_backup_when_the_last_is_old_however_little_there_is(shared: Shared) -> None:
+    shared.here("remember", "A heron")
+    assert "backup" not in shared.here("stats").stderr
+    shared.here("backup")
+    later = {"MEMCLI_NOW": "2026-05-01T09:00:00Z"}
+    assert "61 days old" in shared.here("stats", "--json", env=later).stderr
+
+
 # --- beside others, and killed --------------------------------------------------------------------
 
 

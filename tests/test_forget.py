@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memcli.errors import NothingMatchedError
 from memcli.memory import Draft, open_memory
 from memcli.times import from_iso
 from memcli.types import Record, Selection
@@ -212,6 +213,30 @@ def test_forgetting_all_leaves_an_empty_store_that_works(fresh: Shared) -> None:
     assert fresh("forget", "--all", "--yes").returncode == 1
     assert fresh.here("remember", "A new beginning").returncode == 0
     assert [memory["text"] for memory in fresh.json("list")["memories"]] == ["A new beginning"]
+
+
+def test_forgetting_all_takes_what_is_no_memory_too(tmp_path: Path) -> None:
+    memory = open_memory(data_dir=tmp_path / "data", embedder="none")
+    memory.save_turn(memory.begin_session(), "user", "Where is the ocelot?", becomes_memory=False)
+    memory.erase(memory.plan_forget(Selection(everything=True)))
+    assert b"ocelot" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    with pytest.raises(NothingMatchedError):
+        memory.plan_forget(Selection(everything=True))
+    memory.close()
+
+
+def test_what_a_restore_has_set_aside_is_forgotten_with_all_or_pointed_at(fresh: Shared) -> None:
+    fresh.here("backup", "saved.tar")
+    fresh.here("remember", "The ocelot sleeps")
+    fresh.here("restore", "saved.tar", "--yes")
+    done = fresh.here("forget", "--match", "ocelot", "--yes")
+    assert (done.returncode, "aside-2026" in done.stderr) == (1, True)
+    assert fresh.here("forget", "--all", "--yes").returncode == 0
+    fresh.here("remember", "The ocelot sleeps again")
+    fresh.here("restore", "saved.tar", "--yes")
+    assert fresh.here("forget", "--all", "--yes").returncode == 0
+    aside = [path for path in fresh.home.rglob("aside-*") if path.is_dir()]
+    assert (aside, fresh.here("forget", "--all", "--yes").returncode) == ([], 1)
 
 
 def test_one_text_among_many_ids_may_come_from_stdin(fresh: Shared) -> None:

@@ -378,6 +378,27 @@ def test_a_wrong_seal_is_no_damage_of_the_tables(memory: Memory, figure: str) ->
     assert {path: path.read_bytes() for path in before} == before
 
 
+@pytest.mark.parametrize("name", ["memoriesW1", "memories_7"])
+def test_a_wrong_name_of_a_table_is_no_damage_of_the_tables(memory: Memory, name: str) -> None:
+    spoil_side(memory, f"UPDATE meta SET value = '{name}' WHERE key = 'memories'")
+    assert doctor(memory).keys() == {"side store"}
+    doctor(memory, fix=True)
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+
+
+def test_a_list_of_tables_that_is_no_text_is_damage(memory: Memory) -> None:
+    memory.close()
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    held = memory.side_path.read_bytes()
+    memory.side_path.write_bytes(held.replace(b"CREATE TABLE tasks", b"CREATE TABLE t\xe4sks", 1))
+    with pytest.raises(DamagedError):
+        texts(memory)
+    assert doctor(memory)["side store"].state == "fail"
+    doctor(memory, fix=True)
+    assert texts(memory) == {FIRST, LAST}
+
+
 def test_another_key_of_the_hashes_is_found_and_set_back(memory: Memory, tmp_path: Path) -> None:
     history = tmp_path / "history.jsonl"
     history.write_text('{"id": "1", "session_id": "s", "role": "user", "content": "An otter"}\n', "utf-8")

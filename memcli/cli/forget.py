@@ -87,7 +87,7 @@ def carry_out(
 ) -> None:
     """Show what would go, ask, and have it gone. Raises NothingMatchedError when nothing is, or for a no."""
     _show_related(run, plan)
-    if not plan.changes and not plan.tasks:
+    if not plan.changes and not plan.tasks and not plan.everything:
         raise NothingMatchedError("no memory names this", "--related takes what is similar in meaning")
     if dry_run:
         show_plan(run, plan.changes)
@@ -124,7 +124,8 @@ def _ask(run: Run, plan: ForgetPlan, *, retire: bool, yes: bool) -> None:
     verb = "hide" if retire else "erase for good"
     noun = "memory" if len(plan.changes) == 1 else "memories"
     tasks = f" and the tasks {', '.join(plan.tasks)}" if plan.tasks and not retire else ""
-    if not run.out.confirm(f"{verb} {len(plan.changes):,} {noun}{tasks}?", yes=yes):
+    rest = " and all else that is kept" if plan.everything and not retire else ""
+    if not run.out.confirm(f"{verb} {len(plan.changes):,} {noun}{tasks}{rest}?", yes=yes):
         raise NothingMatchedError("nothing was forgotten", "")
 
 
@@ -146,6 +147,8 @@ def _answer(run: Run, ids: list[str], plan: ForgetPlan, proof: Proof | None, *, 
         run.out.line(f"{verb} {id_}")
     for name in tasks:
         run.out.line(f"{verb} the task {one_line(name)}")
+    if verb == "forgotten" and plan.everything:
+        run.out.message("all else that was kept is erased as well")
     if verb == "forgotten" and (backups := run.memory.backups()):
         run.out.message(f"backups are not touched and may still hold it: {', '.join(backups)}")
 

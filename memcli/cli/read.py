@@ -222,13 +222,14 @@ def stats(run: Run) -> None:
 
 
 def _advise_backup(run: Run, figures: dict[str, Any]) -> None:
-    """Say so where there is something to lose and no backup of these days."""
-    if figures["memories"]["total"] < _WORTH_A_BACKUP:
-        return
-    last = figures["last_backup"]
-    age_days = None if last is None else (run.now() - from_iso(last)) // _DAY_MS
-    if age_days is None or age_days > _BACKUP_DAYS:
-        told = "there is no backup yet" if age_days is None else f"the last backup is {age_days:,} days old"
+    """Say so where the last backup is old, or where there is much to lose and none."""
+    last, total = figures["last_backup"], figures["memories"]["total"]
+    if last is None:
+        told = "there is no backup yet" if total >= _WORTH_A_BACKUP else None
+    else:
+        age_days = (run.now() - from_iso(last)) // _DAY_MS
+        told = f"the last backup is {age_days:,} days old" if total and age_days > _BACKUP_DAYS else None
+    if told:
         run.out.message(f"{told}: `memcli backup` makes one")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +100,18 @@ def is_torn(directory: Path, state: State) -> bool:
     """Whether the side store is older than what is told of it beside: its log has lost its end."""
     known = kept(directory)
     return known is not None and known.generation > state.generation
+
+
+def is_misled(directory: Path, store: LanceStore) -> bool:
+    """Whether the side store names tables that are missing, and what is told beside others that are there."""
+    known, lance = kept(directory), store.directory
+    if known is None or known.memories is None or lance is None:
+        return False
+
+    def are_there(names: Iterable[str]) -> bool:
+        return all((lance / f"{name}.lance").is_dir() for name in names)
+
+    return are_there([known.memories, *known.vectors.values()]) and not are_there(store.in_use())
 
 
 def refuse_torn(directory: Path, store: LanceStore) -> None:

@@ -137,6 +137,7 @@ _OF_THE_USER = (
     "unseen",
     "telling",
 )
+_WITH_WORDS = ("turns", "tasks", "review")
 # With so little room, SQLite calls it an I/O error that its log has none.
 _SCANT_BYTES = 200_000
 # What is laid beside a file is named after it and this.
@@ -230,7 +231,8 @@ class Side:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            # What SQLite says of damage may quote it.
             raise _translation(self.path, error) from error
 
     @contextmanager
@@ -438,6 +440,11 @@ class Side:
         """The words of chats and tasks, without the turns that became these memories."""
         with self.snapshot() as db:
             return [*talks.told_elsewhere(db, ids), *tasks.told(db)]
+
+    def holds_words(self) -> bool:
+        """Whether anything is kept here that somebody said or wrote."""
+        with self.snapshot() as db:
+            return any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in _WITH_WORDS)
 
     def rows(self) -> Iterator[str]:
         """What each row of each table says, as it is and with JSON decoded."""
@@ -723,7 +730,7 @@ def _version_in(path: Path) -> int:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
             return int(db.execute("PRAGMA user_version").fetchone()[0])
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         return 0
 
 
@@ -838,7 +845,7 @@ def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
         yield values[start : start + _AT_ONCE]
 
 
-def _translation(path: Path, error: sqlite3.Error) -> StoreError:
+def _translation(path: Path, error: Exception) -> StoreError:
     told = str(error)
     if "full" in told or ("I/O" in told and shutil.disk_usage(path.parent).free < _SCANT_BYTES):
         return DiskFullError()
