@@ -15,11 +15,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Protocol
 
 from memcli import lifecycle
-from memcli.statements import said, sentences, terms_of
+from memcli.statements import names_any, said, sentences, terms_of
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.store.where import one_of
@@ -29,8 +30,9 @@ from memcli.updates import is_statement, order, outdates
 AT_ONCE = 20_000
 """Memories looked at under one lock."""
 
-_A_SEARCH = 30
-"""A search of the store takes about as long as reading so many of its memories."""
+_A_SEARCH, _A_ROW = 200, 1.5
+"""A search of the store takes about as long as reading so many texts, and so many more for each row that no
+index of words holds yet."""
 
 AS_EXPORTED = "as exported"
 """Why of what comes from the program's own export: its pointers come with it and are left alone."""
@@ -119,16 +121,17 @@ def _spoken_of(
     telling: Sequence[Record], store: LanceStore, seen: Collection[str], *, now: Millis
 ) -> list[Record]:
     """Stored statements, but those `seen`, that hold words of what the telling ones say is over or new."""
-    asked = [(record, clause) for record in telling for clause in _clauses(record)]
-    if not asked or store.state.memories is None:
+    clauses = [clause for record in telling for clause in _clauses(record)]
+    if not clauses or store.state.memories is None:
         return []
     rest = store.count_statements() - len(seen)
     if rest <= 0:
         return []
-    if len(asked) * _A_SEARCH > rest:
-        found = store.statements(now=now)
+    if len(clauses) * (_A_SEARCH + _A_ROW * store.unindexed()[0]) > rest:
+        named = frozenset[str]().union(*map(_named, telling))
+        found = store.statements_like(partial(names_any, named=named), now=now)
     else:
-        found = store.statements_with([clause for _, clause in asked], now=now)
+        found = store.statements_with(clauses, now=now)
     return [record for record in found if record.id not in seen]
 
 
@@ -141,20 +144,24 @@ def _clauses(record: Record) -> list[str]:
     return [*(each.clause for each in told.over), *(each.clause for each in told.changed)]
 
 
+def _named(record: Record) -> frozenset[str]:
+    """The terms of what a statement says is over or new."""
+    told = said(record.text)
+    return frozenset[str]().union(*(each.named for each in told.over), *(each.named for each in told.changed))
+
+
 def _pairs(newer: Sequence[Record], older: Sequence[Record]) -> Iterable[tuple[Record, Record]]:
     """(older, newer) of each statement that another outdates."""
     by_term: dict[str, list[Record]] = defaultdict(list)
     by_slot: dict[str, list[Record]] = defaultdict(list)
     for record in newer:
-        told = said(record.text)
-        named = [*(each.named for each in told.over), *(each.named for each in told.changed)]
-        for term in frozenset[str]().union(*named):
+        for term in _named(record):
             by_term[term].append(record)
-        for slot in told.fills:
+        for slot in said(record.text).fills:
             by_slot[slot].append(record)
     for record in older:
         near: dict[str, Record] = {}
-        if by_term:
+        if by_term and names_any(record.text, by_term.keys()):
             held = {term for sentence in sentences(record.text) for term in terms_of(sentence)}
             near |= {each.id: each for term in held & by_term.keys() for each in by_term[term]}
         if by_slot:

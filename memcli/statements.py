@@ -126,6 +126,15 @@ def terms_of(sentence: str) -> frozenset[str]:
     return frozenset(terms(sentence))
 
 
+def names_any(text: str, named: Collection[str]) -> bool:
+    """Whether a text has one of these terms, in whatever sentence; several times faster than `terms`."""
+    return any(not _terms_of_word(word).isdisjoint(named) for word in text.split())
+
+
+# No term goes over a space.
+_terms_of_word = lru_cache(maxsize=65_536)(terms_of.__wrapped__)
+
+
 _FAMILY = (
     "mother|father|mum|mom|dad|parents|sister|brother|son|daughter|kids?|wife|husband|partner"
     "|(?:girl|boy)?friend"

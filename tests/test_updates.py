@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memcli.passages import terms
+from memcli.statements import names_any
 from memcli.types import Record
 from memcli.updates import is_statement, order, outdates
 
@@ -137,3 +139,9 @@ def test_the_learned_fact_replaces_before_the_turn_that_it_was_learned_from() ->
     turn = said("I moved to York.", day=9, session_id="s", position=4, id="a")
     fact = said("User moved to York.", day=9, kind="fact", role=None, derived_from=("a",), id="b")
     assert min([turn, fact], key=order) == fact
+
+
+@given(TEXTS | st.text(max_size=200), st.text(max_size=30))
+def test_a_text_names_a_term_where_its_terms_have_it(text: str, other: str) -> None:
+    for named in (frozenset(terms(other)), frozenset(terms(text)[-1:])):
+        assert names_any(text, named) is not named.isdisjoint(terms(text))

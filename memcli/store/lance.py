@@ -290,6 +290,19 @@ class LanceStore:
         """Every memory that a person may have said of themself, short enough to be one passage."""
         return list(self.scan(Filters(), now=now, order=(), extra=_STATEMENT))
 
+    def statements_like(self, is_like: Callable[[str], bool], *, now: Millis) -> list[Record]:
+        """Those of the `statements` whose text passes a test; of the others nothing but the text is read."""
+
+        def read() -> list[str]:
+            table = self._memories()
+            if table is None:
+                return []
+            batches = table.scan(["id", "text"], where=self._first_rows(Filters(), now, _STATEMENT))
+            told = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in batches)
+            return [id_ for rows in told for id_, text in rows if is_like(text)]
+
+        return self.get(self._reading(read), now=now)
+
     def statements_with(self, texts: Sequence[str], *, now: Millis) -> list[Record]:
         """Those of the `statements` that hold words of any of the texts."""
         asked = [words for words in (_shortened(text, chars=_WORD_CHARS) for text in texts) if words.strip()]
