@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from memcli.passages import LETTER, date_words, is_all_unspaced, plain, stem, terms
 from memcli.text import regex
-from memcli.types import Candidate
+from memcli.types import Candidate, Record
 from memcli.weights import WEIGHTS, Weights
 
 _DAY_MS = 86_400_000
-_LETTER = regex(LETTER)
+_WORD = regex(rf"{LETTER}+")
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
+class Met(NamedTuple):
     """How a passage meets a question: its BM25 as a share of the best, 0–1, and the terms it holds."""
 
     share: float
@@ -53,69 +52,77 @@ class _Sought:
 
     term: str
     prefix: str
-    words: re.Pattern[str] | None
+    is_of_words: bool
+    """Whether it is counted in words; a term of a script without spaces stands anywhere."""
 
     @classmethod
     def of(cls, term: str) -> _Sought | None:
         """None for a term that only taking a text apart can find (parts joined by signs, other alphabets)."""
         if is_all_unspaced(term):
-            return cls(term, term, None)
+            return cls(term, term, is_of_words=False)
         if not (term.isascii() and term.isalnum()):
             return None
         # Stems lose endings and nothing else, but for a y that becomes i.
         prefix = term[:-1] if term.endswith("i") and len(term) > 1 else term
-        return cls(term, prefix, re.compile(rf"{prefix}{LETTER}*"))
+        return cls(term, prefix, is_of_words=True)
 
-    def count(self, text: str) -> int:
-        if self.prefix not in text:
-            return 0
-        if self.words is None:
-            return text.count(self.term)
-        # A pattern that begins with letters is searched for much faster than one that looks behind.
-        count = 0
-        for match in self.words.finditer(text):
-            start = match.start()
-            if (not start or not _is_letter(text[start - 1])) and stem(match[0]) == self.term:
-                count += 1
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """How often each of the texts (`plain`) holds it."""
+        count = self._count_words if self.is_of_words else self._count
+        return [count(text) if self.prefix in text else 0 for text in texts]
+
+    def _count(self, text: str) -> int:
+        return text.count(self.term)
+
+    def _count_words(self, text: str) -> int:
+        # A pattern of its own would find its words as fast, but takes a millisecond to compile.
+        count, start = 0, text.find(self.prefix)
+        while start >= 0 and (word := _WORD.match(text, start)):
+            begins = not start or not _is_letter(text[start - 1])
+            count += begins and stem(word[0]) == self.term
+            start = text.find(self.prefix, word.end())
         return count
 
 
 @lru_cache(maxsize=4096)
 def _is_letter(char: str) -> bool:
-    return _LETTER.match(char) is not None
+    return _WORD.match(char) is not None
 
 
 def _frequencies(wanted: Sequence[str], candidates: Sequence[Candidate]) -> list[dict[str, int]]:
     """How often each candidate holds each term, its speaker's name and its date's words too: people ask
     by both."""
-    sought = [_Sought.of(term) for term in wanted]
-    told = [each for each in sought if each is not None]
     asked = frozenset(wanted)
-    found = []
-    for candidate in candidates:
-        at, name = candidate.record.created_at, candidate.record.name
-        beside = (_name_terms(name) if name else ()) + (() if at is None else _date_terms(at // _DAY_MS))
-        if asked.isdisjoint(beside):
-            beside = ()
-        if len(told) == len(sought):
-            text = plain(candidate.passage)
-            held = {each.term: each.count(text) + beside.count(each.term) for each in told}
-        else:
-            # Taking a text apart costs five times as much.
-            counted = Counter((*terms(candidate.passage), *beside))
-            held = {term: counted[term] for term in wanted}
-        found.append({term: count for term, count in held.items() if count})
+    heads = [_head(candidate.record) for candidate in candidates]
+    beside = {head: [term for term in _head_terms(*head) if term in asked] for head in set(heads)}
+    found: list[dict[str, int]] = [{} for _ in candidates]
+    for term, counts in zip(wanted, _counts(wanted, candidates), strict=True):
+        for held, head, count in zip(found, heads, counts, strict=True):
+            if said := count + beside[head].count(term):
+                held[term] = said
     return found
 
 
-@lru_cache(maxsize=1024)
-def _name_terms(name: str) -> tuple[str, ...]:
-    return tuple(terms(name))
+def _counts(wanted: Sequence[str], candidates: Sequence[Candidate]) -> Iterable[Sequence[int]]:
+    """For each term how often each candidate's passage holds it."""
+    sought = [each for term in wanted if (each := _Sought.of(term))]
+    if len(sought) == len(wanted):
+        texts = [plain(candidate.passage) for candidate in candidates]
+        return (each.counts(texts) for each in sought)
+    # Taking a text apart costs five times as much.
+    counted = [Counter(terms(candidate.passage)) for candidate in candidates]
+    return ([held[term] for held in counted] for term in wanted)
+
+
+def _head(record: Record) -> tuple[str | None, int | None]:
+    """Who said it, and on which day since 1970 (UTC): alike for many memories."""
+    return record.name, None if record.created_at is None else record.created_at // _DAY_MS
 
 
 @lru_cache(maxsize=4096)
-def _date_terms(day: int) -> tuple[str, ...]:
-    return tuple(terms(date_words(day * _DAY_MS)))
+def _head_terms(name: str | None, day: int | None) -> tuple[str, ...]:
+    said_by = terms(name) if name else []
+    return (*said_by, *terms(date_words(day * _DAY_MS))) if day is not None else tuple(said_by)
 
 
 def _length_norm(candidate: Candidate, weights: Weights) -> float:

@@ -114,6 +114,8 @@ _RUN = regex(
 _LONE = regex(rf"(?<![\w.,:/'’-])[^\W_{_UNSPACED}](?![\w'’]|[.,:/-]\w)")
 # Of letters and digits, so that the index takes it for one word and stems nothing off it.
 _LONGER = "0x0"
+# The same where all is ASCII, in a third of the time.
+_ASCII_RUN = regex(r"(?:[a-z0-9]++(?:[-_./:@+]|(?<=[0-9]),(?=[0-9]{3}))?)++")
 _JOINERS = "-_./:@+,"
 _JOINER = regex(r"[-_./:@+]")
 _CAMEL_HUMP = regex(r"([a-z])([A-Z])")
@@ -189,7 +191,7 @@ def as_words(text: str) -> str:
 
 def without_contractions(text: str) -> str:
     """A text without "'s", "n't" and their like: what is left of a word is found by itself."""
-    return _CONTRACTION.sub("", text)
+    return _CONTRACTION.sub("", text) if "'" in text or "’" in text else text
 
 
 def with_lone(grams: str) -> str:
@@ -224,8 +226,8 @@ def query_terms(text: str) -> list[str]:
     question made of stop words only.
     """
     found: dict[str, None] = {}
-    for run in _runs(_GREETING.sub(" ", text)):
-        if _IS_UNSPACED.match(run):
+    for run in dict.fromkeys(_runs(_GREETING.sub(" ", text))):
+        if not run.isascii() and _IS_UNSPACED.match(run):
             for piece in _IS_STOP_ZH.split(run):
                 found.update(dict.fromkeys(_pairs(piece) or piece))
         elif run not in STOP:
@@ -263,7 +265,9 @@ def plain(text: str) -> str:
 
 
 def _runs(text: str) -> list[str]:
-    return [run.rstrip(_JOINERS) for run in _RUN.findall(without_contractions(plain(text)))]
+    text = without_contractions(plain(text))
+    pattern = _ASCII_RUN if text.isascii() else _RUN
+    return [run.rstrip(_JOINERS) for run in pattern.findall(text)]
 
 
 @lru_cache(maxsize=32_768)

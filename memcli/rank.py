@@ -108,8 +108,7 @@ class _Asked:
     half_life_days: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
+class _Scored(NamedTuple):
     """The best passage of a memory: how near it is, how it meets the words, and both together."""
 
     record: Record
@@ -204,8 +203,7 @@ class _Around:
         return self.turns.get((record.session_id, record.position + by))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """A memory as a question sees it, with the turns beside it and the best of its conversation."""
 
     own: _Scored
@@ -519,5 +517,5 @@ class _Gist:
 @lru_cache(maxsize=1024)
 def _gist(text: str) -> _Gist:
     words = frozenset(query_terms(text))
-    numbers = {word for word in words if any(map(str.isdigit, word))}
+    numbers = {word for word in words if not word.isalpha() and any(map(str.isdigit, word))}
     return _Gist(words, frozenset(numbers | set(denials(text))))

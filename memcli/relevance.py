@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from memcli.passages import is_foreign, query_terms
 from memcli.text import regex
@@ -40,7 +39,8 @@ def scored(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) ->
     found: list[Hit] = []
     for place, hit in enumerate(hits):
         score = max(told[place : place + weights.scored_together])
-        found.append(replace(hit, score=min(score, found[-1].score) if found else score))
+        score = min(score, found[-1].score) if found else score
+        found.append(Hit(hit.record, score, hit.parts, hit.excerpt))
     return found
 
 

@@ -6,11 +6,11 @@ import json
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from operator import mul
 from pathlib import Path
-from statistics import fmean
 
 from memcli.passages import is_unspaced
 from memcli.types import Background, Embedder, Vector
@@ -122,19 +122,36 @@ def nearness(question: Vector, kept: str) -> Background:
         question: its unit vector.
         kept: what `embedded` has made of the sentences by the same embedder.
     """
-    step, vectors = _read(kept)
-    cosines = iter([step * sum(map(mul, question, vector)) for vector in vectors])
-    languages = [(sentences[0], [next(cosines) for _ in sentences]) for sentences in SENTENCES.values()]
+    step, languages = _read(kept)
+    # An array makes its numbers anew whenever it is gone through.
+    numbers = question.tolist()
 
     def nearest(*, unspaced: bool) -> tuple[float, ...]:
-        return tuple(max((near for first, near in languages if is_unspaced(first) is unspaced), key=fmean))
+        of_script = (each for each in languages if each.is_unspaced is unspaced)
+        language = max(of_script, key=lambda each: sum(map(mul, numbers, each.total)))
+        return tuple(step * sum(map(mul, numbers, vector)) for vector in language.vectors)
 
     return Background(spaced=nearest(unspaced=False), unspaced=nearest(unspaced=True))
 
 
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """The vectors of a language, in steps, and their sum, which tells how near a question is on the whole."""
+
+    is_unspaced: bool
+    vectors: Sequence[array[int]]
+    total: Sequence[int]
+
+
 @cache
-def _read(kept: str) -> tuple[float, Sequence[array[int]]]:
+def _read(kept: str) -> tuple[float, Sequence[_Language]]:
     step, _, steps = kept.partition(" ")
     numbers = array("b", b64decode(steps))
     dim = len(numbers) // sum(map(len, SENTENCES.values()))
-    return float(step), [numbers[start : start + dim] for start in range(0, len(numbers), dim)]
+    vectors = iter([numbers[start : start + dim] for start in range(0, len(numbers), dim)])
+    languages = []
+    for sentences in SENTENCES.values():
+        its = [next(vectors) for _ in sentences]
+        total = [sum(column) for column in zip(*its, strict=True)]
+        languages.append(_Language(is_unspaced(sentences[0]), its, total))
+    return float(step), languages

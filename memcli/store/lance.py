@@ -7,11 +7,11 @@ beside the old ones. The side store says which tables are in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from operator import itemgetter, mul
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memcli import lifecycle
 from memcli.errors import DamagedError, NothingMatchedError, StoreError, UsageError
@@ -23,7 +23,7 @@ from memcli.store.rows import (
     RECORD_COLUMNS,
     key_id,
     schema,
-    to_record,
+    to_records,
     to_table,
     to_vector_table,
     vector_schema,
@@ -172,10 +172,10 @@ class LanceStore:
 
         told: set[str] = set()
         for batch in self._to_its_end(start):
-            for row in batch.to_pylist():
-                if row["id"] not in told:
-                    told.add(row["id"])
-                    yield _as_read(row, filters)
+            for record in _as_read(to_records(batch.to_pydict()), filters):
+                if record.id not in told:
+                    told.add(record.id)
+                    yield record
 
     def _to_its_end(self, start: Callable[[], Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         """The batches of a reading; from the first one again when the tables are replaced meanwhile."""
@@ -212,7 +212,7 @@ class LanceStore:
             table = self._memories()
             condition = self._first_rows(Filters(with_hidden=True), now)
             batches = _matching(table, RECORD_COLUMNS, "id", ids, condition) if table else ()
-            return {row["id"]: to_record(row) for batch in batches for row in batch.to_pylist()}
+            return {record.id: record for batch in batches for record in to_records(batch.to_pydict())}
 
         found = self._reading(read)
         return [found[id_] for id_ in ids if id_ in found]
@@ -384,7 +384,8 @@ class LanceStore:
     ) -> tuple[list[Candidate], int]:
         """The passages that may answer, unranked, and how many passages the store has.
 
-        `vector` is called while the keyword search runs; it returns None when only words are asked.
+        `vector` waits for the question's vector; it returns None when only words are asked. It is called
+        when all has been read that can be read without it: a model works meanwhile.
         What was said in one of the `times` may answer whatever its words are.
         """
 
@@ -396,38 +397,42 @@ class LanceStore:
             condition = where(filters, now=now, erasing=self._state.erasing)
             words = _keyword_scores(table, text, condition=condition, limit=limit)
             then = _keys_within(table, times, condition, limit=limit) if times else []
-            cosines = self._cosines(table, vector(), {*words, *then}, filters, condition, limit)
+            total_rows = table.count()
+            cosines = self._cosines(table, vector, {*words, *then}, filters, condition, limit)
             keys = list(dict.fromkeys([*words, *cosines, *then]))
-            rows = _passages(table, keys, condition)
-            return _candidates(table, keys, rows, words, cosines, condition, filters), table.count()
+            return _candidates(table, keys, words, cosines, condition, filters), total_rows
 
         return self._reading(read)
 
     def _cosines(
         self,
         table: Table,
-        vector: Vector | None,
+        vector: Callable[[], Vector | None],
         wanted: set[str],
         filters: Filters,
         condition: str | None,
         limit: int,
     ) -> dict[str, float]:
         vectors = self._vectors(self._state.embedder)
-        if vector is None or vectors is None:
+        if vectors is None:
             return {}
+        compared, is_all = sorted(wanted), False
         if is_narrow(filters):
-            keys = [
-                key
-                for batch in table.scan(["key"], where=condition, limit=_NARROW + 1)
-                for key in batch.column(0).to_pylist()
-            ]
-            if len(keys) <= _NARROW:
-                cosines = run(_cosines_of(vectors, vector, keys))
-                best = dict(sorted(cosines.items(), key=itemgetter(1), reverse=True)[:limit])
-                return best | {key: cosines[key] for key in wanted & cosines.keys()}
-            # The nearest of all are looked through for those that match: the fewer these are, the deeper.
-            limit *= min(_DEEPER, -(-table.count() // table.count(condition)))
-        return _nearest(vectors, vector, limit=limit, beside=sorted(wanted))
+            matching = _keys(table, condition, limit=_NARROW + 1)
+            if len(matching) <= _NARROW:
+                compared, is_all = matching, True
+            else:
+                # The nearest of all are looked through for those that match: the fewer these, the deeper.
+                limit *= min(_DEEPER, -(-table.count() // table.count(condition)))
+        beside = run(_vectors_of(vectors, compared))
+        asked = vector()
+        if asked is None:
+            return {}
+        if not is_all:
+            return _nearest(vectors, asked, limit=limit) | _cosines(beside, asked)
+        cosines = _cosines(beside, asked)
+        best = dict(sorted(cosines.items(), key=itemgetter(1), reverse=True)[:limit])
+        return best | {key: cosines[key] for key in wanted & cosines.keys()}
 
     # --- writing (the lock is held) ---------------------------------------------------------------
 
@@ -692,8 +697,9 @@ def _known_in(table: Table | None, origins: Sequence[Origin]) -> dict[str, str]:
     return found
 
 
-def _keys(table: Table, condition: str | None) -> list[str]:
-    return [key for batch in table.scan(["key"], where=condition) for key in batch.column(0).to_pylist()]
+def _keys(table: Table, condition: str | None, *, limit: int | None = None) -> list[str]:
+    batches = table.scan(["key"], where=condition, limit=limit)
+    return [key for batch in batches for key in batch.column(0).to_pylist()]
 
 
 def _fetch(
@@ -760,91 +766,106 @@ def _keys_with_lone(table: Table, text: str, condition: str | None, *, limit: in
     if not lone:
         return []
     held = " OR ".join(contains("grams", term) for term in lone)
-    batches = table.scan(["key"], where=both(condition, held), limit=limit)
-    return [key for batch in batches for key in batch.column(0).to_pylist()]
+    return _keys(table, both(condition, held), limit=limit)
 
 
 def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, limit: int) -> list[str]:
     """Passages of these times; none where there are more than `limit`: a year tells too little."""
     then = " OR ".join(f"created_at BETWEEN {span.start} AND {span.end}" for span in times)
-    keys = [
-        key
-        for batch in table.scan(["key"], where=both(condition, then), limit=limit + 1)
-        for key in batch.column(0).to_pylist()
-    ]
+    keys = _keys(table, both(condition, then), limit=limit + 1)
     return keys if len(keys) <= limit else []
 
 
-def _nearest(table: Table, vector: Vector, *, limit: int, beside: Sequence[str]) -> dict[str, float]:
-    """The cosines of the nearest passages, and of those `beside` them."""
+def _nearest(table: Table, vector: Vector, *, limit: int) -> dict[str, float]:
+    """The cosines of the nearest passages."""
     import pyarrow as pa
 
-    asked = pa.array(vector, pa.float32())
-
-    async def ask() -> dict[str, float]:
-        import asyncio
-
-        near = table.nearest(asked, columns=["key"], limit=limit)
-        rows, cosines = await asyncio.gather(near, _cosines_of(table, vector, beside))
-        return {**{row["key"]: 1.0 - row["_distance"] for row in rows}, **cosines}
-
-    return run(ask())
+    rows = run(table.nearest(pa.array(vector, pa.float32()), columns=["key"], limit=limit))
+    return {row["key"]: 1.0 - row["_distance"] for row in rows}
 
 
-async def _cosines_of(table: Table, vector: Vector, keys: Sequence[str]) -> dict[str, float]:
-    """The cosines of these passages, one by one: a search among so few would still read every vector."""
-    found: dict[str, float] = {}
+async def _vectors_of(table: Table, keys: Sequence[str]) -> dict[str, memoryview[float]]:
+    """The vectors of these passages, to be compared one by one: a search among so few would still read
+    every vector."""
+    found: dict[str, memoryview[float]] = {}
     for some in _in_parts(keys):
         for batch in await table.collect(["key", "vector"], where=one_of("key", some)):
-            flat = batch.column("vector").flatten()
+            vectors = batch.column("vector")
+            flat, dim = vectors.flatten(), vectors.type.list_size
             numbers = memoryview(flat.buffers()[1]).cast("f")[flat.offset :]
             for place, key in enumerate(batch.column("key").to_pylist()):
-                start = place * len(vector)
-                found[key] = sum(map(mul, numbers[start : start + len(vector)], vector))
+                found[key] = numbers[place * dim : (place + 1) * dim]
     return found
+
+
+def _cosines(vectors: Mapping[str, memoryview[float]], asked: Vector) -> dict[str, float]:
+    # An array makes its numbers anew whenever it is gone through.
+    numbers = asked.tolist()
+    return {key: sum(map(mul, vector, numbers)) for key, vector in vectors.items()}
+
+
+def _as_read(records: Iterable[Record], filters: Filters) -> Iterator[Record]:
+    """Memories as a reading shows them; what sees hidden ones too (an export) takes them as they are."""
+    at = None if filters.with_hidden else filters.as_of
+    return (lifecycle.as_then(record, at=at) for record in records)
 
 
 _CANDIDATE_COLUMNS = ("key", "start", "end", *RECORD_COLUMNS)
 
 
-def _passages(table: Table, keys: Collection[str], condition: str | None) -> dict[str, dict[str, Any]]:
-    """The rows of these passages that match, each with the one that holds its memory whole."""
-    return _fetch(table, sorted({*keys, *map(key_id, keys)}), _CANDIDATE_COLUMNS, condition)
+class _Place(NamedTuple):
+    """Which passage of its memory a row is, and what part of the text."""
+
+    ordinal: int
+    chunks: int
+    start: int
+    end: int
 
 
-def _as_read(row: Mapping[str, Any], filters: Filters) -> Record:
-    """A memory as a reading shows it; what sees hidden ones too (an export) takes them as they are."""
-    return lifecycle.as_then(to_record(row), at=None if filters.with_hidden else filters.as_of)
+def _read(
+    table: Table, keys: Collection[str], condition: str | None, filters: Filters
+) -> tuple[dict[str, _Place], dict[str, Record]]:
+    """Those of these passages that match: their places by key, and the memories of first ones by id."""
+    places: dict[str, _Place] = {}
+    records: dict[str, Record] = {}
+    for batch in _matching(table, _CANDIDATE_COLUMNS, "key", sorted(keys), condition):
+        columns = batch.to_pydict()
+        read = map(_Place, *(columns[name] for name in _Place._fields))
+        places.update(zip(columns["key"], read, strict=True))
+        told = zip(columns["ordinal"], _as_read(to_records(columns), filters), strict=True)
+        records.update((record.id, record) for ordinal, record in told if ordinal == 0)
+    return places, records
 
 
 def _candidates(
     table: Table,
     keys: Sequence[str],
-    rows: Mapping[str, Mapping[str, Any]],
     words: Mapping[str, float],
     cosines: Mapping[str, float],
     condition: str | None,
     filters: Filters,
 ) -> list[Candidate]:
-    records = {key: _as_read(row, filters) for key, row in rows.items() if row["ordinal"] == 0}
+    """Each of these passages, with the memory that it is of."""
+    places, records = _read(table, {*keys, *map(key_id, keys)}, condition, filters)
     # What replaced one of them may share no word with the question and belongs above it all the same.
     followers: list[str] = []
     while newer := {each.superseded_by for each in records.values() if each.superseded_by} - records.keys():
-        found = _fetch(table, sorted(newer), _CANDIDATE_COLUMNS, condition)
+        beside, found = _read(table, newer, condition, filters)
         if not found:
             break
-        records |= {key: _as_read(row, filters) for key, row in found.items()}
-        rows = {**rows, **found}
+        places |= beside
+        records |= found
         followers += found
+    told = [(key, records.get(key_id(key))) for key in (*keys, *followers) if key in places]
     return [
         Candidate(
-            record=records[key_id(key)],
-            passage=records[key_id(key)].text[rows[key]["start"] : rows[key]["end"]],
-            ordinal=rows[key]["ordinal"],
-            chunks=rows[key]["chunks"],
+            record=record,
+            passage=record.text[places[key].start : places[key].end],
+            ordinal=places[key].ordinal,
+            chunks=places[key].chunks,
             cosine=cosines.get(key),
             bm25=words.get(key),
         )
-        for key in (*keys, *followers)
-        if key in rows and key_id(key) in records
+        for key, record in told
+        if record is not None
     ]
