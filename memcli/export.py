@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memcli.record_json import COLUMNS, formula_safe, to_json
-from memcli.text import neutral, regex
+from memcli.text import neutral, plain_json, regex
 from memcli.times import to_iso
 from memcli.types import Record
 
@@ -81,7 +81,7 @@ def _cell(value: object) -> str:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return plain_json(json.dumps(value, ensure_ascii=False))
 
 
 # --- for a person: Markdown -----------------------------------------------------------------------

@@ -29,8 +29,12 @@ def regex(source: str, flags: int = 0) -> re.Pattern[str]:
 _UNSTORABLE = regex("[\0\ud800-\udfff]")
 
 # C0 and C1 controls but tab and newline, and marks that turn the direction of text around.
-OBEYED = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_OBEYED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+OBEYED = regex(f"[{_OBEYED}]")
 """What a terminal obeys and does not show."""
+
+
+_UNPLAIN = regex(rf"[{_OBEYED}\u2028\u2029]")
 
 
 def clean(text: str) -> str:
@@ -48,6 +52,11 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def plain_json(text: str) -> str:
+    """The same JSON, with escapes for what a terminal would obey, or a reader take for the end of a line."""
+    return _UNPLAIN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def neutral(text: str) -> str:

@@ -24,6 +24,7 @@ from markdown_it import MarkdownIt
 
 from memcli.export import FORMATS
 from memcli.record_json import COLUMNS, formula_safe, record_from_json, to_json
+from memcli.text import OBEYED
 from memcli.types import KINDS, PRIORITIES, ROLES, Record
 from tests.conftest import Run
 from tests.importers.reading import items_of
@@ -541,14 +542,15 @@ def test_parquet_is_not_for_a_terminal(stored: Run) -> None:
     assert (code, shown.splitlines()[0]) == (2, "memcli: a terminal cannot show parquet")
 
 
-@pytest.mark.parametrize("name", ["jsonl", "csv"])
-def test_a_terminal_is_shown_nothing_that_it_would_obey(stored: Run, name: str) -> None:
-    code, shown = on_terminal(stored, "export", "--format", name)
+def test_a_terminal_is_shown_nothing_that_it_would_obey(stored: Run) -> None:
+    code, shown = on_terminal(stored, "export", "--format", "csv")
     assert code == 0
     assert "needs \N{REPLACEMENT CHARACTER}green" in shown
 
 
-def test_json_is_exact_on_a_terminal(stored: Run) -> None:
-    code, shown = on_terminal(stored, "export", "--json")
-    assert code == 0
-    assert KITCHEN[0] in shown
+@pytest.mark.parametrize("options", [["--json"], ["--format", "jsonl"]], ids=str)
+def test_json_is_exact_on_a_terminal_and_obeyed_by_none(stored: Run, options: list[str]) -> None:
+    code, shown = on_terminal(stored, "export", *options)
+    assert (code, OBEYED.findall(shown.replace("\r\n", "\n"))) == (0, [])
+    lines = [line.rstrip(",") for line in shown.splitlines() if line.startswith("{")]
+    assert KITCHEN[0] in [json.loads(line)["text"] for line in lines]

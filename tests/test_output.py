@@ -120,6 +120,24 @@ def test_a_pipe_gets_one_line_a_memory_and_nothing_to_obey(shared: Shared) -> No
     assert done.stdout.split("\n")[0].endswith(":smile:\\tand\\nthe next line")
 
 
+def test_what_some_readers_take_for_the_end_of_a_line_ends_none(tmp_path: Path) -> None:
+    shared = Shared(tmp_path)
+    said = "one\u2028two\u2029three\x85four\x0bfive"
+    assert shared.here("remember", "-", input=said).returncode == 0
+    for command in (("list",), ("list", "--json"), ("list", "--ndjson"), ("export",)):
+        assert len(shared.here(*command).stdout.splitlines()) == 1
+    assert json.loads(shared.here("export").stdout)["text"] == said
+
+
+def test_a_path_is_told_without_what_a_terminal_would_obey(tmp_path: Path) -> None:
+    shared = Shared(tmp_path)
+    shared.here("remember", "A heron")
+    name = "x\x1b[31m\u202e.tar"
+    for command in (("backup", name), ("restore", name, "--dry-run"), ("restore", name, "--yes")):
+        done = shared.here(*command)
+        assert (done.returncode, OBEYED.findall(done.stdout + done.stderr)) == (0, [])
+
+
 @pytest.mark.parametrize(
     "command", [c.name for c in COMMANDS if c.name in ("list", "recall", "stats", "show")]
 )

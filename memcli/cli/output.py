@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from memcli.errors import MemcliError, UsageError
-from memcli.text import OBEYED, neutral
+from memcli.text import neutral, plain_json, regex
 from memcli.times import local_zone, to_day
 from memcli.types import Record
 
@@ -27,19 +26,18 @@ _ID_SHOWN = 8
 _BARS = "▁▂▃▄▅▆▇█"
 
 
+_LINE_END = regex("[\n\r\u2028\u2029]")
+
+
 def one_line(text: str) -> str:
     r"""Neutral text in one line: a newline is `\n`, a tab `\t`, a backslash `\\`."""
-    escaped = text.replace("\\", "\\\\").replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n")
-    return neutral(escaped.replace("\t", "\\t"))
+    escaped = text.replace("\\", "\\\\").replace("\r\n", "\n").replace("\t", "\\t")
+    return neutral(_LINE_END.sub(r"\\n", escaped))
 
 
 def to_json_text(value: object, *, indent: int | None = None) -> str:
     """JSON as we print it: exact text, escaped only where a terminal would obey it."""
-    return OBEYED.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
-
-
-def _escaped(control: re.Match[str]) -> str:
-    return f"\\u{ord(control[0]):04x}"
+    return plain_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 @dataclass(slots=True)
@@ -80,8 +78,8 @@ class Output:
         sys.stdout.write(text)
 
     def line(self, text: str = "") -> None:
-        """One line of the answer."""
-        sys.stdout.write(text + "\n")
+        """One line of the answer, without what a terminal would obey."""
+        sys.stdout.write(neutral(text) + "\n")
 
     def flush(self) -> None:
         """Let the answer go out now: what follows takes a while."""
@@ -301,7 +299,7 @@ class Output:
 
     def text(self, text: str) -> None:
         """A text as it is, and a newline; on a terminal what it would obey is neutral."""
-        self.line(neutral(text) if self.is_tty else text)
+        self.write((neutral(text) if self.is_tty else text) + "\n")
 
     def bars(self, title: str, counts: Mapping[str, int]) -> None:
         """Counts as bars, on a terminal."""

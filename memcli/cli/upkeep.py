@@ -74,9 +74,9 @@ def _show(run: Run, check: Check) -> None:
         return
     mark, color = _MARKS[check.state]
     shown = mark if run.out.is_plain else typer.style(mark, fg=color)
-    run.out.line(f"{shown} {check.check:<{_NAME_WIDTH}} {neutral(check.found)}")
+    run.out.write(f"{shown} {check.check:<{_NAME_WIDTH}} {neutral(check.found)}\n")
     if check.hint:
-        run.out.line(f"  {'':<{_NAME_WIDTH}} {neutral(check.hint)}")
+        run.out.line(f"  {'':<{_NAME_WIDTH}} {check.hint}")
 
 
 # --- config ---------------------------------------------------------------------------------------
