@@ -240,13 +240,6 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and len(_IS_UNSPACED.findall(text)) > len(text) / 4
 
 
-def is_foreign(text: str, question: str) -> bool:
-    """Whether a text is in another kind of script than a question and can hardly share a word with it."""
-    if is_unspaced(question):
-        return _IS_UNSPACED.search(text) is None
-    return is_unspaced(text)
-
-
 def is_all_unspaced(text: str) -> bool:
     """Whether every character is of a script without spaces."""
     return len(_IS_UNSPACED.findall(text)) == len(text)

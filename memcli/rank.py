@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from memcli import timewords
 from memcli.keywords import Met, meet
-from memcli.passages import is_foreign, is_unspaced, query_terms, terms
+from memcli.passages import query_terms, terms
 from memcli.times import Span
+from memcli.tongues import UNSPACED, seen_from, tongue_of
 from memcli.types import NO_BACKGROUND, Background, Candidate, Hit, Millis, Record
 from memcli.weights import HALF_LIFE_DAYS, TELLING_LETTERS, WEIGHTS, Weights
 from memcli.wording import (
@@ -380,25 +382,28 @@ def _closeness(
     """How far each cosine has come from the lower quartile of the usual ones towards 1; 0 at least.
 
     Cosines of different embedders lie in different ranges, and those from one language to another below
-    those within one: only their place among this question's own, in the same kind of script, says something.
+    those within one: only their place among this question's own, in the same language, says something.
     Usual are those of the candidates and, that a handful has something to stand out of, of the background.
-    Echoes of the question are no background. In another kind of script a step is worth more (`across`).
+    Echoes of the question are no background. In another language a step is worth more (`across`).
     """
-    foreign = [is_foreign(candidate.passage, question) for candidate in candidates]
-    known: dict[bool, list[float]] = {False: [], True: []}
-    for candidate, its in zip(candidates, foreign, strict=True):
+    own = tongue_of(question)
+    tongues = [seen_from(question, candidate.passage) for candidate in candidates]
+    known: dict[str | None, list[float]] = defaultdict(list)
+    for candidate, tongue in zip(candidates, tongues, strict=True):
         if candidate.cosine is not None and not is_echo(question, candidate.record):
-            known[its].append(candidate.cosine)
-    of_script = {False: background.spaced, True: background.unspaced}
-    usual = {}
-    for its, cosines in known.items():
-        among = [*cosines, *of_script[is_unspaced(question) is not its]]
-        usual[its] = _lower_quartile(among if len(among) >= _FEW else [*known[False], *known[True]])
+            known[tongue].append(candidate.cosine)
+    usual: dict[str | None, float] = defaultdict(lambda: _lower_quartile([]))
+    for tongue, cosines in known.items():
+        among = [*cosines, *(background.unspaced if tongue in UNSPACED else background.spaced)]
+        usual[tongue] = _lower_quartile(
+            among if len(among) >= _FEW else [*chain.from_iterable(known.values())]
+        )
     return [
         0.0
         if candidate.cosine is None
-        else (weights.across if its else 1.0) * max(0.0, (candidate.cosine - usual[its]) / (1 - usual[its]))
-        for candidate, its in zip(candidates, foreign, strict=True)
+        else (1.0 if tongue == own else weights.across)
+        * max(0.0, (candidate.cosine - usual[tongue]) / (1 - usual[tongue]))
+        for candidate, tongue in zip(candidates, tongues, strict=True)
     ]
 
 

@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from memcli.passages import is_foreign, query_terms
+from memcli.passages import query_terms
 from memcli.text import regex
+from memcli.tongues import is_foreign
 from memcli.types import Hit
 from memcli.weights import WEIGHTS, Weights
 from memcli.wording import is_echo

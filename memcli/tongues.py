@@ -22,31 +22,39 @@ _SCRIPTS = (
 )
 """A language stands for all that are written in its script: what matters is that they are another."""
 
+_OF_A_SCRIPT = {tongue for tongue, _, _ in _SCRIPTS}
+UNSPACED = frozenset({"ja", "zh", "ko", "th"})
+"""Languages whose texts share few whole words with others: they are written without spaces, or nearly so."""
+
 # Words that only one of these languages has: what several write alike ("in", "do", "mais") says nothing.
 _SMALL_WORDS = {
-    "en": "i the and of are were it its that this with for from my your our their you he she we they his her"
-    " has had have been but what who when where how which why will would could should does did about is an"
-    " at by not if so then than there just very",
-    "de": "der und ist nicht ein eine einen einem einer eines ich wir ihr mein meine meinen meiner meinem dein"
-    " mit auf für von dem im am zu zum zur habe haben wird werden wurde wer wo wann welche welcher welches"
-    " welchen auch noch nach bei aus dass sich bin bist sind unser unsere oder aber als hatte heißt gegen über"
-    " vor seit mich mir dir sein seine kann muss möchte wovor wovon wogegen woher um braucht",
-    "fr": "le les un une et est pas je elle nous vous ils mon ma mes ses avec pour dans sur au aux qui quoi où"
-    " quand comment quel quelle quels cette ne j'ai c'est suis sont était leur chez ou être avoir fait très",
-    "es": "el los las unos yo tú él ella nosotros mis con para del qué quién dónde cuándo cómo cuál este pero"
-    " muy fue tengo tiene soy están hay nuestro nuestra también más mí había desde hasta cuánto vivo",
-    "it": "gli è io lui lei noi mio mia miei tuo suo della dello dei che chi dove come quale questo questa sono"
-    " nel nella ho ha alla alle anche più perché quando siamo abbiamo delle degli piace",
-    "pt": "os uma é não eu ele ela nós meu minha meus minhas seu sua em nos quem onde qual isto foi tenho tem"
-    " são pelo pela dos das você muito às que posso",
-    "nl": "het een en niet ik jij hij zij wij mijn voor van op te dat wat wie waar wanneer hoe welke heb heeft"
-    " aan om ook naar zijn onze deze maar wordt geen",
+    "en": "i the and of are were it its that this with for from my your our their you he she we they"
+    " his her has had have been but what who when where how which why will would could should"
+    " does did about is an at by not if so then than there just very",
+    "de": "der und ist nicht ein eine einen einem einer eines ich wir ihr mein meine meinen meiner"
+    " meinem dein mit auf für von dem im am zu zum zur habe haben wird werden wurde wer wo wann"
+    " welche welcher welches welchen auch noch nach bei aus dass sich bin bist sind unser unsere"
+    " oder aber als hatte heißt gegen über vor seit mich mir dir sein seine kann muss möchte"
+    " wovor wovon wogegen woher um braucht",
+    "fr": "le les un une et est pas je elle nous vous ils mon ma mes ses avec pour dans sur au aux qui"
+    " quoi où quand comment quel quelle quels cette ne j'ai c'est suis sont était leur chez ou"
+    " être avoir fait très",
+    "es": "el los las unos yo tú él ella nosotros mis con para del qué quién dónde cuándo cómo cuál"
+    " este pero muy fue tengo tiene soy están hay nuestro nuestra también más mí había desde"
+    " hasta cuánto vivo",
+    "it": "gli è io lui lei noi mio mia miei tuo suo della dello dei che chi dove come quale questo"
+    " questa sono nel nella ho ha alla alle anche più perché quando siamo abbiamo delle degli"
+    " piace",
+    "pt": "os uma é não eu ele ela nós meu minha meus minhas seu sua em nos quem onde qual isto foi"
+    " tenho tem são pelo pela dos das você muito às que posso",
+    "nl": "het een en niet ik jij hij zij wij mijn voor van op te dat wat wie waar wanneer hoe welke"
+    " heb heeft aan om ook naar zijn onze deze maar wordt geen",
     "sv": "och att det som är jag han hon vi på för inte ett av hur när vem vilken vilket har mitt mina min",
-    "pl": "jest nie się mój moja moje jak kiedy gdzie kto który która ale jestem mam był była przez przy oraz"
-    " czy",
+    "pl": "jest nie się mój moja moje jak kiedy gdzie kto który która ale jestem mam był była przez"
+    " przy oraz czy",
 }
 _ENOUGH_CHARS = 400
-_MARKS = str.maketrans(dict.fromkeys(".,;:!?¿¡…\"“”„«»()[]", " "))
+_MARKS = str.maketrans(dict.fromkeys('.,;:!?¿¡…"“”„«»()[]', " "))
 
 
 def _of_one() -> dict[str, str]:
@@ -71,14 +79,23 @@ def tongue_of(text: str) -> str | None:
             if len(script.findall(text)) > len(text) * share:
                 return tongue
     words = _TONGUE_OF.keys() & text.lower().translate(_MARKS).split()
-    (first, count), (_, other) = [*Counter(_TONGUE_OF[word] for word in words).most_common(2), _NONE, _NONE][:2]
+    (first, count), (_, other) = [*Counter(_TONGUE_OF[word] for word in words).most_common(2), _NONE, _NONE][
+        :2
+    ]
     return first if count > other else None
 
 
 _NONE = ("", 0)
 
 
+def seen_from(question: str, text: str) -> str | None:
+    """The language of a text, as `tongue_of`; that of a question where the text may well be in it."""
+    own, told = tongue_of(question), tongue_of(text)
+    if told in _OF_A_SCRIPT or own in _OF_A_SCRIPT:
+        return told
+    return told if own and told else own
+
+
 def is_foreign(text: str, question: str) -> bool:
     """Whether a text is in another language than a question, and can hardly share a word with it."""
-    theirs, its = tongue_of(text), tongue_of(question)
-    return theirs is not None and its is not None and theirs != its
+    return seen_from(question, text) != tongue_of(question)
