@@ -22,7 +22,7 @@ _SCRIPTS = (
 )
 """A language stands for all that are written in its script: what matters is that they are another."""
 
-_OF_A_SCRIPT = {tongue for tongue, _, _ in _SCRIPTS}
+_SCRIPT_OF = {tongue: script for tongue, script, _ in _SCRIPTS}
 UNSPACED = frozenset({"ja", "zh", "ko", "th"})
 """Languages whose texts share few whole words with others: they are written without spaces, or nearly so."""
 
@@ -89,11 +89,14 @@ _NONE = ("", 0)
 
 
 def seen_from(question: str, text: str) -> str | None:
-    """The language of a text, as `tongue_of`; that of a question where the text may well be in it."""
+    """The language of a text, as `tongue_of`; that of a question where the text may well be in it.
+
+    A few characters of the question's script are enough: figures and names beside them say little.
+    """
     own, told = tongue_of(question), tongue_of(text)
-    if told in _OF_A_SCRIPT or own in _OF_A_SCRIPT:
-        return told
-    return told if own and told else own
+    if own in _SCRIPT_OF:
+        return own if _SCRIPT_OF[own].search(text) else told
+    return told if (own and told) or told in _SCRIPT_OF else own
 
 
 def is_foreign(text: str, question: str) -> bool:

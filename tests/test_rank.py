@@ -80,9 +80,15 @@ def test_vector_decides_where_no_word_is_shared() -> None:
     [
         ("What am I allergic to?", "The lift was broken on day {}.", "第{}天的电梯坏了。"),
         ("我对什么过敏？", "第{}天的电梯坏了。", "The lift was broken on day {}."),
+        (
+            "What am I allergic to?",
+            "The lift was broken on day {}.",
+            "Am Tag {} war der Aufzug kaputt.",
+        ),
+        ("На что у меня аллергия?", "В день {} лифт был сломан.", "El día {} el ascensor no estaba abierto."),
     ],
 )
-def test_what_stands_out_in_another_script_is_above_what_is_only_in_the_question_s(
+def test_what_stands_out_in_another_language_is_above_what_is_only_in_the_question_s(
     question: str, own: str, other: str
 ) -> None:
     near_anyway = [candidate(own.format(day), cosine=0.80 + day / 1000) for day in range(10)]
@@ -91,7 +97,7 @@ def test_what_stands_out_in_another_script_is_above_what_is_only_in_the_question
     assert ids(ask(question, [*near_anyway, *far_anyway, answer]))[0] == answer.record.id
 
 
-def test_only_text_in_another_script_is_not_its_own_measure() -> None:
+def test_only_text_in_another_language_is_not_its_own_measure() -> None:
     known = [candidate(f"The lift was broken on day {day}.", cosine=0.75) for day in range(10)]
     assert (
         ids(ask("What am I allergic to?", [*known, candidate("我对花生过敏。", cosine=0.85)]))[0][0] == "我"

@@ -38,7 +38,27 @@ def test_what_may_be_of_any_language_is_of_none(text: str) -> None:
     assert tongue_of(text) is None
 
 
-@given(st.text(max_size=60), st.sampled_from([text for some in TEXTS.values() for text in some]))
-def test_two_texts_are_foreign_to_each_other_or_neither_is(text: str, other: str) -> None:
-    assert is_foreign(text, other) is is_foreign(other, text)
+@pytest.mark.parametrize(
+    ("question", "text", "foreign"),
+    [
+        ("Where is the key?", "Der Schlüssel ist bei Anna.", True),
+        ("Где ключ?", "The key is with Anna.", True),
+        ("Where is the key?", "钥匙在安娜那里。", True),
+        ("钥匙在哪里？", "The key is with Anna.", True),
+        ("钥匙在哪里？", "Pinecone 42", True),
+        ("钥匙在哪里？", "141/92 mmHg, 76 bpm, 早上", False),
+        ("Where is the key?", "Pinecone 42", False),
+        ("Pinecone?", "The key is with Anna.", False),
+        ("Pinecone?", "Der Schlüssel ist bei Anna.", False),
+        ("Pinecone?", "钥匙在安娜那里。", True),
+    ],
+)
+def test_a_text_is_foreign_where_it_is_surely_in_another_language(
+    question: str, text: str, foreign: bool
+) -> None:
+    assert is_foreign(text, question) is foreign
+
+
+@given(st.text(max_size=60))
+def test_no_text_is_foreign_to_itself(text: str) -> None:
     assert not is_foreign(text, text)
