@@ -274,7 +274,8 @@ _END = (
 )
 _STOP = r"(?=\s*(?:[,.;:!?]|$|\b(?:any ?more|at all|now|but|these days|because)\b))"
 _START_ZH = r"(?:^|[，。；,;])"
-_END_ZH = r"(?=了|[,.;!?，。；！？\n]|$)"
+_FOR_ZH = r"(?:快|将近|差不多|整整)?(?:好?几|半|[一二两三四五六七八九十\d]+)多?个?(?:[天周月年]|星期|礼拜)"
+_END_ZH = rf"(?=了|{_FOR_ZH}|[,.;!?，。；！？\n]|$)"
 _STOP_ZH = r"(?=[,.;!?，。；！？\n]|了?$)"
 
 _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
@@ -656,7 +657,7 @@ def whose(sentence: str) -> frozenset[str]:
 
 # Where one's relatives and friends live or work is another matter.
 _SELF_ZH = "[^，。；妈爸哥弟姐妹朋友同邻儿女奶爷]{0,6}?"
-_I = r"(?:\b(?:i|we|(?:the )?user)(?:['’]m| am|['’]ve| have|['’]re| are| has| is)?)"
+_I = r"(?:\b(?:i|we|(?:the )?user)(?:['’]?m| am|['’]?ve| have|['’]re| are| has| is)?)"
 _A_PLACE = (
     r"(?=(?!(?:the|an?|my|our|this|that|to) )(?-i:[A-Z])[\w-]++(?! \d)|\d"
     r"|(?:the |an? |my |our )?(?:\w+ ){0,2}?(?:flat|house|apartment|city|town|village|country(?:side)?"
@@ -676,6 +677,13 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             "live |lives |living |moved |relocated |based ",
             rf"(?:{_I}{_JUST} (?:lives?|living|moved|relocated|based)|^(?:lives|moved|based))"
             rf"(?: (?:back|house|out|over|away|here))? (?:in|at|to|on|into) {_A_PLACE}",
+        ),
+    ),
+    (
+        "home",
+        _Sign.of(
+            "new place|new flat|new apartment|new house|new home",
+            rf"(?:\b(?:my|our|the) |^)CUE is (?:now )?(?:(?:over|out|down|up) )?(?:in|at|on) {_A_PLACE}",
         ),
     ),
     (
@@ -863,27 +871,30 @@ _VALUE = regex(
 
 
 def _slots(sentence: str, held: frozenset[str]) -> Iterator[str]:
-    named = [] if held.isdisjoint(_SLOT_CUES) else _named_slots(sentence, held)
-    yield from named
+    named = [] if held.isdisjoint(_SLOT_CUES) else list(_named_slots(sentence, held))
+    yield from (name for name, _, _ in named)
     yield from _used(_USED_NOW, sentence, held)
     counted = list(_counted(sentence, held))
     # "My new number is …" fills the slot of that name, not another one called "new number".
-    own = [] if named else list(_own(sentence, held))
+    own = [
+        what
+        for what, start, end in _own_places(sentence, held)
+        if not any(start < until and begin < end for _, begin, until in named)
+    ]
     if (counted or own) and NEWS.search(sentence):
         yield from (*counted, *own)
     else:
         yield from (what for what in own if _ALWAYS_ONE.search(what))
 
 
-def _named_slots(sentence: str, held: frozenset[str]) -> Sequence[str]:
+def _named_slots(sentence: str, held: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    """The slots of `_SLOTS` that a sentence fills, and from where to where it says so."""
     # Names have no capitals where a person writes none at all.
     cased = sentence.title() if sentence.islower() else sentence
-    return [
-        name
-        for name, sign in _SLOTS
-        for match in sign.matches(cased, held)
-        if _is_filled(cased[: match.end()], name)
-    ]
+    for name, sign in _SLOTS:
+        for match in sign.matches(cased, held):
+            if _is_filled(cased[: match.end()], name):
+                yield name, match.start(), match.end()
 
 
 def _is_filled(told: str, name: str) -> bool:
@@ -899,13 +910,17 @@ _FORMERLY = regex(
 
 def _own(sentence: str, held: frozenset[str]) -> Iterator[str]:
     """What a sentence says of the person's own things, whether it is news or not."""
+    return (what for what, _, _ in _own_places(sentence, held))
+
+
+def _own_places(sentence: str, held: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     for match in (match for sign in _OWN for match in sign.matches(sentence, held)):
         what = match["what"].casefold().lstrip("新")
         is_value = _OF_ANY_WORD.search(what) or _VALUE.match(sentence, match.end())
         if is_value and not RELATIVES.search(what) and _is_filled(sentence[: match.end()], ""):
             for american, british in _SPELLING:
                 what = what.replace(american, british)
-            yield f"my {what}"
+            yield f"my {what}", match.start(), match.end()
 
 
 # --- what one uses for something, and how much one has ---------------------------------------------
