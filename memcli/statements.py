@@ -143,7 +143,8 @@ _FAMILY = (
 )
 _OTHERS = rf"{_FAMILY}|boss|manager|landlord|doctor|teacher|company"
 _FAMILY_ZH = (
-    "[妈爸哥弟姐妹爷奶姑舅叔姨]|儿子|女儿|孩子|老婆|老公|丈夫|妻子|女友|男友|女朋友|男朋友|朋友|同事|邻居"
+    # Milk is no grandmother.
+    "[妈爸哥弟姐妹爷姑舅叔姨]|奶奶|(?<=[我他她])奶(?![茶粉酪油昔糖瓶])|儿子|女儿|孩子|老婆|老公|丈夫|妻子|女友|男友|女朋友|男朋友|朋友|同事|邻居"
     "|室友|父母|家人|家长"
 )
 _OTHERS_ZH = f"{_FAMILY_ZH}|老板|领导"
@@ -208,6 +209,7 @@ HABIT = regex(
     r"|eat(?:s|ing)?|drives?|driving|go(?:es|ing)? to|train(?:s|ing)?|practi[sc](?:es?|ing)|allergic"
     r"|vegetarian|vegan|uses?|using|plays?|playing|wears?|smokes?|smoking|works?|working|writes?|writing|lives?|living"
     r"|stud(?:y|ies|ying)|learn(?:s|ing)?|rents?|runs?|running|subscribe[sd]?|own|member"
+    r"|is an? (?-i:[A-Z])\w*"
     r"|on an? \w+ diet|on the \w+ plan|go-to|usual|soft spot|interest(?:ed|ing)|appreciate|lean|adore)\b"
     r"|[爱喜][吃喝玩看用欢]|最爱|爱好|偏[好爱]|习惯|总是|每[天周晚早次]|经常|常常|一直|讨厌|离不开|过敏"
     r"|我[^，。；]{0,4}[用吃喝住开学养抽]|用户[^，。；]{0,4}[用吃喝住开学养抽]",
@@ -227,7 +229,7 @@ DISLIKING = regex(
 )
 PLAN = regex(
     r"\b(?:(?:need|have|got|want|going|hop(?:e|ing)|mean|supposed) to|plan(?:s|ned|ning)?|remind(?:er)?"
-    r"|should|must|gonna|to-?dos?|appointment|booked|scheduled)\b"
+    r"|should|must|gonna|to-?dos?|appointment|booked|scheduled|training for|signed up)\b"
     r"|要|打算|计划|准备|想|记得|待办|提醒|预约|安排",
     re.IGNORECASE,
 )
@@ -252,8 +254,8 @@ _DAY = regex(
 )
 _NUMBER = regex(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty"
-    r"|fifty|hundred|thousand)\b"
-    r"|[一二三四五六七八九十两百千万]",
+    r"|fifty|hundred|thousand|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|noon|midnight)\b"
+    r"|[一二三四五六七八九十两百千万](?:点(?:半|一刻|三刻)?)?",
     re.IGNORECASE,
 )
 
@@ -317,11 +319,13 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         ),
         HABIT,
     ),
+    (_Sign.of("replaced|traded in|traded", rf"\bCUE {_CLAUSE} (?:with|for|by)\b"), HABIT),
     (_Sign.of("broke up with|split up with|divorced", rf"\bCUE {_CLAUSE}{_END}"), PARTNER),
     (_Sign.of("分手|离婚", rf"[和跟与]{_CLAUSE}CUE了"), PARTNER),
     (
         _Sign.of(
-            "finished|completed|done|wrapped up|ticked off|taken care of|canceled|cancelled|called off",
+            "finished|completed|done|wrapped up|ticked off|taken care of|canceled|cancelled|called off"
+            "|had to cancel|pulled out of|withdrew from|dropped out of",
             rf"\bCUE {_CLAUSE}{_END}",
         ),
         PLAN,
@@ -355,6 +359,13 @@ _OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
         _Sign.of(
             "不",
             rf"{_START_ZH}{_CLAUSE}(?:已经|也|都)?CUE再?[吃喝用玩看去抽打学做养练跑骑开穿住]了",
+        ),
+        HABIT,
+    ),
+    (
+        _Sign.of(
+            "只",
+            rf"(?:以后|今后|现在|如今|目前)我?{_CLAUSE}我?(?:都|就)?CUE[吃喝用要看听穿买点做]",
         ),
         HABIT,
     ),
@@ -465,7 +476,7 @@ def _empty() -> frozenset[str]:
 
 
 _LEADING_ZH = regex(
-    r"^(?:给我|推荐|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|现在|如今|最近|已经|用户|每天|早上|晚上)+"
+    r"^(?:给我|推荐|把|跟我|再|去|吃|喝|用|做|玩|看|学|抽|养|碰|的|掉|了|过|任何|一点|我|我们|现在|如今|最近|已经|用户|每天|早上|晚上)+"
     r"|(?:的|掉|了|过|我)+$"
 )
 _LEADING = regex(
@@ -541,8 +552,12 @@ def _ended(old: str, looks: re.Pattern[str]) -> Iterator[Over]:
 
 def _news(sentence: str, held: frozenset[str]) -> Iterator[Over]:
     """What a sentence says is so now: an earlier one that names the same speaks of the same."""
-    is_news = next(_NOW.matches(sentence, held), None) is not None
-    if is_news and HABIT.search(sentence) and not ALSO.search(sentence):
+    news = next(_NOW.matches(sentence, held), None)
+    if news is None:
+        return
+    # "体检血糖偏高，以后奶茶我只喝无糖的": what goes before the news is why.
+    sentence = sentence[max(sentence.rfind(mark, 0, news.start() + 1) for mark in ",，") + 1 :]
+    if HABIT.search(sentence) and not ALSO.search(sentence):
         clause = NEWS.sub(" ", sentence)
         named = _named(clause)
         if len(named) > 1 and _is_own(sentence) and _is_real(sentence):
@@ -578,7 +593,7 @@ _CHANGED: tuple[_Sign, ...] = (
         r"\b(?:is|are|starts?|costs?))\b",
     ),
     _Sign.of(
-        "改到|改成|改为|改在|改期|推迟到|推迟至|推迟|提前到|提前至|延期|延到|延后|调到|调整到|调整为|调成|换成|换到"
+        "搬到|移到|挪到|改到|改成|改为|改在|改期|推迟到|推迟至|推迟|提前到|提前至|延期|延到|延后|调到|调整到|调整为|调成|换成|换到"
         "|涨到|降到|升到|减到|砍到|压到|变成|现在是|现在定在|定到",
         r"CUE(?P<what>)",
     ),
@@ -656,7 +671,7 @@ def whose(sentence: str) -> frozenset[str]:
 # --- what a person has one of ---------------------------------------------------------------------
 
 # Where one's relatives and friends live or work is another matter.
-_SELF_ZH = "[^，。；妈爸哥弟姐妹朋友同邻儿女奶爷]{0,6}?"
+_SELF_ZH = "[^，。；的妈爸哥弟姐妹朋友同邻儿女奶爷]{0,6}?"
 _I = r"(?:\b(?:i|we|(?:the )?user)(?:['’]?m| am|['’]?ve| have|['’]re| are| has| is)?)"
 _A_PLACE = (
     r"(?=(?!(?:the|an?|my|our|this|that|to) )(?-i:[A-Z])[\w-]++(?! \d)|\d"
@@ -725,7 +740,16 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
         "work",
         _Sign.of(
             "工作|上班|任职|公司做|公司当|医院做|医院当|学校教|银行做",
-            rf"(?:我|用户){_SELF_ZH}在(?!考虑|想|找|努力|忙|网上|线上|家)[^，。；]{{1,14}}CUE",
+            rf"(?:我|用户|(?:^|[，,])(?:现在|目前|如今|已经|刚)){_SELF_ZH}"
+            r"在(?!考虑|想|找|努力|忙|网上|线上|家)[^，。；]{1,14}CUE",
+        ),
+    ),
+    (
+        "work",
+        _Sign.of(
+            "做|当|教",
+            rf"(?:我|用户|(?:^|[，,])(?:现在|目前|如今|已经|刚)){_SELF_ZH}在[^，。；]{{0,10}}"
+            r"(?:公司|集团|工作室|事务所|研究所|[社院校厂店局行]|[小中大]学|餐厅)[^，。；]{0,2}CUE(?!客|完|过|了|检查|手术|志愿|义工|兼职|作业)",
         ),
     ),
     ("work", _Sign.of("入职|跳槽到", rf"(?:我|用户){_SELF_ZH}CUE")),
@@ -774,7 +798,7 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
         "diet",
         _Sign.of(
             "vegetarian|vegan|pescatarian|eat meat|eating meat",
-            rf"{_I}{_JUST} (?:an? |turned |became |gone |go |went |become )*(?:strict )?"
+            rf"{_I}{_JUST} (?:been |an? |turned |became |gone |go |went |become )*(?:strict )?"
             r"(?:vegetarian|vegan|pescatarian)\b"
             rf"|{_I}{_JUST} (?:eats?|eating) meat\b",
         ),
@@ -870,10 +894,32 @@ _VALUE = regex(
 """How a thing of one's own is said to be another: "my bank is closed" tells no new bank."""
 
 
+_ONE_ZH = "手机|电脑|平板|浏览器|输入法|编辑器|耳机|相机|手表|眼镜|车|健身房|银行|牙医|医生|理发师|运营商"
+_REPLACED = (
+    _Sign.of("changed|switched|swapped", rf"{_I}{_JUST} CUE (?:my )?(?P<what>[a-z]{{3,}}?)s\b"),
+    _Sign.of(
+        " a new ",
+        rf"{_I}{_JUST} (?:bought|got|have|ordered)(?: myself)?CUE"
+        r"(?P<what>phone|laptop|computer|tablet|car|bike|watch|camera|desk|bed|fridge)\b(?! for\b)",
+    ),
+    _Sign.of(
+        "换|买",
+        rf"(?:^|[，,])我?{_SELF_ZH}(?:换|买[^，。；]{{0,4}}新)[^，。；]{{0,6}}?(?P<what>{_ONE_ZH})(?:了|[，,]|$)",
+    ),
+)
+"""What of their own the person has another of now, whichever it is: "I changed banks", "换了健身房"."""
+_HELD = _Sign.of(
+    "用|开|戴",
+    rf"我{_SELF_ZH}CUE(?!心|会|车|的人)(?:着|的是?)?[^，。；]{{2,8}}?(?P<what>{_ONE_ZH})(?:$|[，,])",
+)
+"""And how it is said that they have one."""
+
+
 def _slots(sentence: str, held: frozenset[str]) -> Iterator[str]:
     named = [] if held.isdisjoint(_SLOT_CUES) else list(_named_slots(sentence, held))
     yield from (name for name, _, _ in named)
     yield from _used(_USED_NOW, sentence, held)
+    yield from _one_of(_REPLACED, sentence, held)
     counted = list(_counted(sentence, held))
     # "My new number is …" fills the slot of that name, not another one called "new number".
     own = [
@@ -885,6 +931,13 @@ def _slots(sentence: str, held: frozenset[str]) -> Iterator[str]:
         yield from (*counted, *own)
     else:
         yield from (what for what in own if _ALWAYS_ONE.search(what))
+
+
+def _one_of(signs: Sequence[_Sign], sentence: str, held: frozenset[str]) -> Iterator[str]:
+    """The things of their own that a sentence says the person has, or has another of."""
+    for match in (match for sign in signs for match in sign.matches(sentence, held)):
+        if _is_filled(sentence[: match.end()], ""):
+            yield f"my {match['what'].casefold()}"
 
 
 def _named_slots(sentence: str, held: frozenset[str]) -> Iterator[tuple[str, int, int]]:
@@ -965,7 +1018,9 @@ _COUNTED_ZH = _Sign.of(
     "体重|身高|每|有|存|欠|睡|跑|走|喝|抽|赚|交", r"^(?:现在)?(?:我们?|用户)[^，。；]{0,4}CUE"
 )
 _HOW_OFTEN = regex(
-    r"\b(?:once|twice|times?|about|around|only|already|(?:up|down) to)\b|大约|大概|已经|只", re.IGNORECASE
+    r"\b(?:once|twice|times?|about|around|only|already|(?:up|down) to|at|half|past|quarter)\b"
+    r"|大约|大概|已经|只",
+    re.IGNORECASE,
 )
 _PRONOUNS = frozenset(terms("i we user the 我 我们 用户"))
 
@@ -1003,6 +1058,8 @@ _SIGNS = (
     *_OWN,
     *_USED,
     *_USED_NOW,
+    *_REPLACED,
+    _HELD,
     _COUNTED,
     _COUNTED_ZH,
     _NOW,
@@ -1051,5 +1108,6 @@ def said(text: str) -> Said:
         changed += _changed(sentence, held)
         fills.update(_slots(sentence, held))
         own.update(_own(sentence, held), _used(_USED, sentence, held), _counted(sentence, held))
+        own.update(_one_of((_HELD,), sentence, held))
     told = Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))
     return _NOTHING if told == _NOTHING else told
