@@ -29,6 +29,7 @@ from memcli.store.lance import LanceStore
 from memcli.store.lock import writing
 from memcli.store.rows import ORIGIN_COLUMNS
 from memcli.store.side import SCHEMA_VERSION, Side
+from memcli.text import is_unicode
 from memcli.types import Filters, Millis, Origin, Record
 
 Progress = Callable[[int, int], None]
@@ -125,6 +126,9 @@ def make(
         raise NothingMatchedError("there is nothing to back up yet", "")
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} is no file", "name a file, or a directory that is there")
+    if not is_unicode(str(path)):
+        # Where it lies is remembered, as text.
+        raise UsageError(f"the name {path} is not UTF-8 text", "give it another name")
     place = stores.place
     lance = _local(place)
     snapshot = place.directory / copies.SNAPSHOT

@@ -456,6 +456,12 @@ def test_a_backup_without_a_part_of_the_store_is_refused(
     assert held(memory) == before
 
 
+def test_a_name_that_is_no_text_is_refused(shared: Shared) -> None:
+    shared.here("remember", "A heron")
+    done = shared("backup", os.fsdecode(b"b\xff.tar"))
+    assert (done.returncode, "is not UTF-8 text" in done.stderr) == (2, True)
+
+
 def test_a_pipe_is_no_backup_and_is_not_waited_for(shared: Shared) -> None:
     os.mkfifo(shared.home / "pipe")
     done = shared("restore", "pipe", "--yes")

@@ -110,6 +110,31 @@ def test_the_doctor_goes_back_to_the_version_before_and_names_what_is_lost(
     assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
 
 
+def test_tables_that_are_away_are_told_as_lost_and_known_again_when_they_are_back(memory: Memory) -> None:
+    place = lance(memory)
+    away = place.rename(place.with_name("away"))
+    asked: list[Callable[[], object]] = [
+        lambda: texts(memory),
+        lambda: memory.remember(Draft(text="A fox")),
+        lambda: memory.backup(place.with_name("saved.tar"), user="default"),
+        lambda: memory.plan_forget(Selection(everything=True)),
+        memory.stats,
+        memory.undo,
+    ]
+    doctor(memory, fix=True)
+    for ask in asked:
+        with pytest.raises(DamagedError, match="newest version is missing"):
+            ask()
+    with suppress(FileNotFoundError):
+        place.rmdir()
+    away.rename(place)
+    assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
+    # What was known of the files is known still.
+    flip(newest(memory, "memories"), 40)
+    with pytest.raises(DamagedError):
+        texts(memory)
+
+
 def test_a_turn_whose_memory_is_lost_becomes_one_again(memory: Memory) -> None:
     memory.save_turn(memory.begin_session(), "user", "Where is the otter?")
     memory.keep_turns()

@@ -613,6 +613,10 @@ class LanceStore:
             name: sealed.version for name, sealed in known.items()
         } and not self._state.is_dropping:
             return
+        lost = next((name for name, found in newest.items() if found is None), None)
+        if lost is not None:
+            # What is known of it is all that can tell whether it is whole when it is back.
+            raise seal.damaged(lost, "its newest version is missing")
         sums = self._writable_side().sums()
         there = {file for name in names for file in seal.files_of(lance, name)}
         new = seal.sums_of(lance, sorted(there - sums.keys()))
