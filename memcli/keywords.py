@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -46,49 +45,6 @@ def meet(
     return [Met(share, frozenset(met)) for share, met in zip(shares, found, strict=True)], worth
 
 
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """A term to be counted in texts: what a word that gives it begins with, and the words that do."""
-
-    term: str
-    prefix: str
-    is_of_words: bool
-    """Whether it is counted in words; a term of a script without spaces stands anywhere."""
-
-    @classmethod
-    def of(cls, term: str) -> _Sought | None:
-        """None for a term that only taking a text apart can find (parts joined by signs, other alphabets)."""
-        if is_all_unspaced(term):
-            return cls(term, term, is_of_words=False)
-        if not (term.isascii() and term.isalnum()):
-            return None
-        # Stems lose endings and nothing else, but for a y that becomes i.
-        prefix = term[:-1] if term.endswith("i") and len(term) > 1 else term
-        return cls(term, prefix, is_of_words=True)
-
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        """How often each of the texts (`plain`) holds it."""
-        count = self._count_words if self.is_of_words else self._count
-        return [count(text) if self.prefix in text else 0 for text in texts]
-
-    def _count(self, text: str) -> int:
-        return text.count(self.term)
-
-    def _count_words(self, text: str) -> int:
-        # A pattern of its own would find its words as fast, but takes a millisecond to compile.
-        count, start = 0, text.find(self.prefix)
-        while start >= 0 and (word := _WORD.match(text, start)):
-            begins = not start or not _is_letter(text[start - 1])
-            count += begins and stem(word[0]) == self.term
-            start = text.find(self.prefix, word.end())
-        return count
-
-
-@lru_cache(maxsize=4096)
-def _is_letter(char: str) -> bool:
-    return _WORD.match(char) is not None
-
-
 def _frequencies(wanted: Sequence[str], candidates: Sequence[Candidate]) -> list[dict[str, int]]:
     """How often each candidate holds each term, its speaker's name and its date's words too: people ask
     by both."""
@@ -105,13 +61,47 @@ def _frequencies(wanted: Sequence[str], candidates: Sequence[Candidate]) -> list
 
 def _counts(wanted: Sequence[str], candidates: Sequence[Candidate]) -> Iterable[Sequence[int]]:
     """For each term how often each candidate's passage holds it."""
-    sought = [each for term in wanted if (each := _Sought.of(term))]
-    if len(sought) == len(wanted):
+    counting = {term: count for term in wanted if (count := _counting(term))}
+    if len(counting) == len(wanted):
         texts = [plain(candidate.passage) for candidate in candidates]
-        return (each.counts(texts) for each in sought)
+        return (count(term, texts) for term, count in counting.items())
     # Taking a text apart costs five times as much.
     counted = [Counter(terms(candidate.passage)) for candidate in candidates]
     return ([held[term] for held in counted] for term in wanted)
+
+
+def _counting(term: str) -> Callable[[str, Sequence[str]], list[int]] | None:
+    """What counts a term in texts (`plain`); None for one that only taking them apart can find (parts joined
+    by signs, other alphabets)."""
+    if is_all_unspaced(term):
+        return _count_anywhere
+    return _count_words if term.isascii() and term.isalnum() else None
+
+
+def _count_anywhere(term: str, texts: Sequence[str]) -> list[int]:
+    return [text.count(term) for text in texts]
+
+
+def _count_words(term: str, texts: Sequence[str]) -> list[int]:
+    """How many words of each text have this stem."""
+    # Stems lose endings and nothing else, but for a y that becomes i.
+    prefix = term[:-1] if term.endswith("i") and len(term) > 1 else term
+    # A pattern for each prefix would find no faster, and takes a millisecond to compile.
+    word_at = _WORD.match
+    counts = []
+    for text in texts:
+        count, start = 0, text.find(prefix)
+        while start >= 0 and (word := word_at(text, start)):
+            begins = not start or not _is_letter(text[start - 1])
+            count += begins and stem(word[0]) == term
+            start = text.find(prefix, word.end())
+        counts.append(count)
+    return counts
+
+
+@lru_cache(maxsize=4096)
+def _is_letter(char: str) -> bool:
+    return _WORD.match(char) is not None
 
 
 def _head(record: Record) -> tuple[str | None, int | None]:

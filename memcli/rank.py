@@ -79,12 +79,8 @@ def rank(
     )
     asked = replace(asked, now=now, half_life_days=half_life_days)
     around = _Around.of(best, weights)
-    weighed = [
-        (step.part, step.measure, worth)
-        for step in STEPS
-        if (worth := getattr(weights, step.name)) and step.is_asked(asked)
-    ]
-    hits = sorted((_hit(_Seen.of(each, asked, around), weighed) for each in best), key=_order)
+    seen = [_Seen.of(each, asked, around) for each in best]
+    hits = sorted(map(_hit, best, _weighed(seen, asked, weights)), key=_order)
     return _repeats_last(_with_updates(hits, asked, weights), weights)[:k]
 
 
@@ -325,8 +321,8 @@ STEPS: tuple[Step, ...] = (
         _is_between_people,
     ),
     Step("session", "context", lambda seen: seen.is_between_people and seen.session, _is_between_people),
-    Step("assistant", "role", lambda seen: seen.is_assistant and not seen.asked.wants_assistant),
-    Step("assistant_asked", "role", lambda seen: seen.is_assistant and seen.asked.wants_assistant),
+    Step("assistant", "role", lambda seen: seen.is_assistant, lambda asked: not asked.wants_assistant),
+    Step("assistant_asked", "role", lambda seen: seen.is_assistant, lambda asked: asked.wants_assistant),
     Step("question", "form", lambda seen: seen.is_turn and seen.own.look.is_question),
     Step("personal", "form", lambda seen: not seen.is_turn or seen.own.look.is_personal),
     Step("length", "form", _length),
@@ -342,13 +338,21 @@ STEPS: tuple[Step, ...] = (
 _NO_PARTS = dict.fromkeys((step.part for step in STEPS), 0.0)
 
 
-def _hit(seen: _Seen, weighed: Sequence[tuple[str, Callable[[_Seen], float], float]]) -> Hit:
-    parts = _NO_PARTS.copy()
-    for part, measure, worth in weighed:
-        if measured := measure(seen):
-            parts[part] += worth * measured
-    excerpt = seen.own.candidate.passage if seen.own.candidate.chunks > 1 else None
-    return Hit(seen.own.record, sum(parts.values()), parts, excerpt)
+def _weighed(seen: Sequence[_Seen], asked: _Asked, weights: Weights) -> list[dict[str, float]]:
+    """The parts of each memory's score."""
+    told = [_NO_PARTS.copy() for _ in seen]
+    for step in STEPS:
+        part, worth = step.part, getattr(weights, step.name)
+        if worth and step.is_asked(asked):
+            for parts, measured in zip(told, map(step.measure, seen), strict=True):
+                if measured:
+                    parts[part] += worth * measured
+    return told
+
+
+def _hit(own: _Scored, parts: Mapping[str, float]) -> Hit:
+    excerpt = own.candidate.passage if own.candidate.chunks > 1 else None
+    return Hit(own.record, sum(parts.values()), parts, excerpt)
 
 
 @lru_cache(maxsize=4096)

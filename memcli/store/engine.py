@@ -653,15 +653,17 @@ async def _collected(build: Callable[[], Any]) -> list[pa.RecordBatch]:
 
 
 def _batches(query: Any) -> Iterator[pa.RecordBatch]:
-    async def start() -> AsyncIterator[pa.RecordBatch]:
-        return (await query.execute(_BATCH_ROWS, None)).__aiter__()  # type: ignore[no-any-return]
+    async def start() -> tuple[AsyncIterator[pa.RecordBatch], pa.RecordBatch | None]:
+        stream = (await query.execute(_BATCH_ROWS, None)).__aiter__()
+        return stream, await anext(stream, None)
 
-    async def following(stream: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    async def following() -> pa.RecordBatch | None:
         return await anext(stream, None)
 
-    stream = run(start())
-    while (batch := run(following(stream))) is not None:
+    stream, batch = run(start())
+    while batch is not None:
         yield batch
+        batch = run(following())
 
 
 async def _rows(build: Callable[[], Any]) -> list[dict[str, Any]]:

@@ -384,8 +384,8 @@ class LanceStore:
     ) -> tuple[list[Candidate], int]:
         """The passages that may answer, unranked, and how many passages the store has.
 
-        `vector` waits for the question's vector; it returns None when only words are asked. It is called
-        when all has been read that can be read without it: a model works meanwhile.
+        `vector` waits for the question's vector, None when only words are asked; it is called when all has
+        been asked that does not need it.
         What was said in one of the `times` may answer whatever its words are.
         """
 
@@ -398,7 +398,9 @@ class LanceStore:
             words = _keyword_scores(table, text, condition=condition, limit=limit)
             then = _keys_within(table, times, condition, limit=limit) if times else []
             total_rows = table.count()
-            cosines = self._cosines(table, vector, {*words, *then}, filters, condition, limit)
+            # Opened while the model still works.
+            self._vectors(self._state.embedder)
+            cosines = self._cosines(table, vector(), {*words, *then}, filters, condition, limit)
             keys = list(dict.fromkeys([*words, *cosines, *then]))
             return _candidates(table, keys, words, cosines, condition, filters), total_rows
 
@@ -407,32 +409,24 @@ class LanceStore:
     def _cosines(
         self,
         table: Table,
-        vector: Callable[[], Vector | None],
+        vector: Vector | None,
         wanted: set[str],
         filters: Filters,
         condition: str | None,
         limit: int,
     ) -> dict[str, float]:
         vectors = self._vectors(self._state.embedder)
-        if vectors is None:
+        if vector is None or vectors is None:
             return {}
-        compared, is_all = sorted(wanted), False
         if is_narrow(filters):
-            matching = _keys(table, condition, limit=_NARROW + 1)
-            if len(matching) <= _NARROW:
-                compared, is_all = matching, True
-            else:
-                # The nearest of all are looked through for those that match: the fewer these, the deeper.
-                limit *= min(_DEEPER, -(-table.count() // table.count(condition)))
-        beside = run(_vectors_of(vectors, compared))
-        asked = vector()
-        if asked is None:
-            return {}
-        if not is_all:
-            return _nearest(vectors, asked, limit=limit) | _cosines(beside, asked)
-        cosines = _cosines(beside, asked)
-        best = dict(sorted(cosines.items(), key=itemgetter(1), reverse=True)[:limit])
-        return best | {key: cosines[key] for key in wanted & cosines.keys()}
+            keys = _keys(table, condition, limit=_NARROW + 1)
+            if len(keys) <= _NARROW:
+                cosines = run(_cosines_of(vectors, vector, keys))
+                best = dict(sorted(cosines.items(), key=itemgetter(1), reverse=True)[:limit])
+                return best | {key: cosines[key] for key in wanted & cosines.keys()}
+            # The nearest of all are looked through for those that match: the fewer these are, the deeper.
+            limit *= min(_DEEPER, -(-table.count() // table.count(condition)))
+        return _nearest(vectors, vector, limit=limit, beside=sorted(wanted))
 
     # --- writing (the lock is held) ---------------------------------------------------------------
 
@@ -780,32 +774,35 @@ def _keys_within(table: Table, times: Sequence[Span], condition: str | None, *, 
     return keys if len(keys) <= limit else []
 
 
-def _nearest(table: Table, vector: Vector, *, limit: int) -> dict[str, float]:
-    """The cosines of the nearest passages."""
+def _nearest(table: Table, vector: Vector, *, limit: int, beside: Sequence[str]) -> dict[str, float]:
+    """The cosines of the nearest passages, and of those `beside` them."""
     import pyarrow as pa
 
-    rows = run(table.nearest(pa.array(vector, pa.float32()), columns=["key"], limit=limit))
-    return {row["key"]: 1.0 - row["_distance"] for row in rows}
+    asked = pa.array(vector, pa.float32())
+
+    async def ask() -> dict[str, float]:
+        import asyncio
+
+        near = table.nearest(asked, columns=["key"], limit=limit)
+        rows, cosines = await asyncio.gather(near, _cosines_of(table, vector, beside))
+        return {**{row["key"]: 1.0 - row["_distance"] for row in rows}, **cosines}
+
+    return run(ask())
 
 
-async def _vectors_of(table: Table, keys: Sequence[str]) -> dict[str, memoryview[float]]:
-    """The vectors of these passages, to be compared one by one: a search among so few would still read
-    every vector."""
-    found: dict[str, memoryview[float]] = {}
+async def _cosines_of(table: Table, vector: Vector, keys: Sequence[str]) -> dict[str, float]:
+    """The cosines of these passages, one by one: a search among so few would still read every vector."""
+    found: dict[str, float] = {}
+    # An array makes its numbers anew whenever it is gone through.
+    asked = vector.tolist()
     for some in _in_parts(keys):
         for batch in await table.collect(["key", "vector"], where=one_of("key", some)):
-            vectors = batch.column("vector")
-            flat, dim = vectors.flatten(), vectors.type.list_size
+            flat = batch.column("vector").flatten()
             numbers = memoryview(flat.buffers()[1]).cast("f")[flat.offset :]
             for place, key in enumerate(batch.column("key").to_pylist()):
-                found[key] = numbers[place * dim : (place + 1) * dim]
+                start = place * len(asked)
+                found[key] = sum(map(mul, numbers[start : start + len(asked)], asked))
     return found
-
-
-def _cosines(vectors: Mapping[str, memoryview[float]], asked: Vector) -> dict[str, float]:
-    # An array makes its numbers anew whenever it is gone through.
-    numbers = asked.tolist()
-    return {key: sum(map(mul, vector, numbers)) for key, vector in vectors.items()}
 
 
 def _as_read(records: Iterable[Record], filters: Filters) -> Iterator[Record]:
