@@ -34,11 +34,14 @@ _FRAME = _set(
     on of with do does from in for
     my our the a an his her their your this these those
     alles über vergiss lösche was ich mein meine meinen tout tous toute ce que sur concernant oublie efface
-    mon ma mes todo todos lo sobre olvida borra acerca mi mis"""
+    mon ma mes todo todos lo que sobre olvida borra elimina acerca mi mis he te me dicho dije
+    contado bitte dir j'ai t'ai dit raconté
+    забудь забудьте удали удалите сотри пожалуйста всё все что я говорил говорила тебе про обо об о мой моя
+    моё мои моего моей моих"""
 )
 _FRAME_AFTER = _set(
     """please now stuff things thing memory memories information info data details too anymore completely
-    forever entirely again at all related"""
+    forever entirely again at all related gesagt erzählt habe hab"""
 )
 _PRONOUNS = _set(
     """i me myself you yourself he him she her it they them we us ourselves mine this that these those
@@ -67,21 +70,24 @@ _ZH_WHAT = "事情|事儿|事|内容|信息|记忆|东西|资料|话|记录|情�
 _ZH_FORGET = "忘[掉记了]|删[除掉了]|清[除空]|抹[掉去]|移除|去掉"
 _ZH_BEFORE = (
     rf"(?:(?:请你?|麻烦你?|帮我|给我)(?=把|将|帮|{_ZH_FORGET})|[把将](?=.*(?:{_ZH_FORGET}))"
-    rf"|{_ZH_FORGET}|{_ZH_ALL}"
+    rf"|{_ZH_FORGET}|{_ZH_ALL}|(?:别|不要|不用)再?(?:记得|记着|记住)"
     r"|我(?:曾经?|以前|之前)?[和跟对向]?你?(?:说|讲|提|告诉|聊)[过到及]*你?的?"
     r"|关于|有关|涉及到?|提到过?|提及|我们?的|我(?=[爸妈爷奶叔姑舅姨哥弟姐妹])|那些|这些|(?<=.)的|\s)+"
 )
 _ZH_AFTER = (
-    rf"(?:(?:有关|相关)的?|的?(?:{_ZH_ALL})的?(?:{_ZH_WHAT})?|的(?:{_ZH_WHAT})|都|给我"
+    rf"(?:(?:有关|相关)的?|的?(?:{_ZH_ALL})的?(?:{_ZH_WHAT})?|的(?:{_ZH_WHAT})|都|全|给我"
     rf"|{_ZH_FORGET}|[吧了的]|\s)+$"
 )
-_ZH_WITH = r"[和跟与同](.+?)(?:有关|相关)"
+_ZH_WITH = r"我?[和跟与同](.+?)(?:有关|相关|之间)"
 _ZH_OWN = rf"(?:我们?的?)?(?:{_ZH_ROLE})(?=..)"
 _JA_AFTER = (
-    r"(?:に関する|に関して|についての|について|のこと)"
-    r"(?:すべて|全て|全部|こと|事|記憶|情報|もの|の|を|は|忘れて|削除して|消して|ください)*$"
+    r"(?:に関する|に関して|についての|について|のこと|の話|の件)"
+    r"(?:すべて|全て|全部|話|件|こと|事|記憶|情報|もの|の|を|は|忘れて|削除して|消して|ください)*$"
 )
-_KO_AFTER = r"에\s?(?:대한|대해|관한)\s?(?:모든|전부|것|기억|정보|을|를|잊어|삭제해|줘|주세요|\s)*$"
+_KO_AFTER = (
+    r"(?:에\s?(?:대한|대해|관한|대해서)|\s?(?:관련|얘기|이야기))\s?"
+    r"(?:모든|모두|전부|다|[것거건게]|내용|얘기|이야기|기억|정보|[은는을를도]|잊어|지워|삭제해|줘|주세요|\s)*$"
+)
 
 # Scripts written without spaces, and Hangul, whose particles stick to the name.
 _RUNNING = (
@@ -90,6 +96,9 @@ _RUNNING = (
 )
 _LETTER = rf"[^\W{_RUNNING}]"
 _RUNNING_TEXT = f"[{_RUNNING}]"
+
+_CASES = "[аяоёеуюыийь]|[оеё][мйв]|[иы][ймх]|ью|[ая][мх]|[ая]ми|[ое]го|[ое]му|ая|яя|ую|юю|[оеыи]е|и[яию]"
+"""The endings of Russian nouns and adjectives."""
 
 _QUOTED = r"[\"“”「『《](.+?)[\"“”」』》]"
 _EDGES = " \t\r\n.,;:!?。，、；：！？…()（）\"'“”‘’「」『』《》"
@@ -214,4 +223,8 @@ def _not_joined(word: str, edge: str) -> str:
 
 
 def _word_pattern(word: str) -> str:
-    return re.escape(word) if _is_capitalised(word) else f"(?i:{re.escape(word)})"
+    spelt = re.escape(word)
+    if declined := re.fullmatch(f"([а-яё]{{2,}}?)(?:{_CASES})?", word, re.IGNORECASE):
+        # "Всё про Игоря" is about Игорь: a name changes its last letters with what is said of it.
+        spelt = f"{declined[1]}(?:{_CASES})?"
+    return spelt if _is_capitalised(word) else f"(?i:{spelt})"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from memcli import statements_abroad as abroad
 from memcli.passages import query_terms, terms
 from memcli.text import regex
 
@@ -403,6 +404,11 @@ _THINGS_OVER: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
 )
 """The same where the thing itself is the subject; the first kind needs news beside it."""
 
+_OVER_ABROAD = tuple(
+    (_Sign.of(cues, pattern), regex(looks, re.IGNORECASE)) for cues, pattern, looks in abroad.OVER
+)
+"""The same in other languages, whose words say that it is the person's own."""
+
 _TURNED: tuple[tuple[_Sign, re.Pattern[str]], ...] = (
     (
         _Sign.of(
@@ -510,8 +516,15 @@ def _over(sentence: str, held: frozenset[str]) -> Iterator[Over]:
             is_told = looks is PLAN or _SAYS_I.search(sentence, match.end()) is not None
             if is_told and _is_real(sentence[: match.start()]):
                 yield from _ended(match["old"], looks)
+    yield from _over_abroad(sentence, held)
     yield from _turned(sentence, held)
     yield from _instead(sentence, held)
+
+
+def _over_abroad(sentence: str, held: frozenset[str]) -> Iterator[Over]:
+    for sign, looks in _OVER_ABROAD:
+        for match in sign.matches(sentence, held):
+            yield from _ended(match["old"], looks)
 
 
 _SAYS_I = regex(r"\b(?:i|we)\b", re.IGNORECASE)
@@ -843,6 +856,7 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     ("language of answers", _Sign.of("回答|回复", r"用[中英日法德韩俄西][文语]CUE")),
     ("called", _Sign.of("call me|go by", r"\b(?:please |just )?CUE (?:as )?(?-i:[A-Z])\w+")),
     ("called", _Sign.of("叫我|称呼我", r"(?<!别)(?<!不要)CUE[^，。的]{1,6}(?=[，。吧就]|$)")),
+    *((name, _Sign.of(cues, pattern)) for name, cues, pattern in abroad.SLOTS),
 )
 """Of these a person has one at a time: what is stated later holds."""
 
@@ -1046,7 +1060,7 @@ def _counted(sentence: str, held: frozenset[str]) -> Iterator[str]:
 # --- all together ---------------------------------------------------------------------------------
 
 _OVER_SIGNS = (
-    *(sign for table in (_OVER, _THINGS_OVER, _TURNED) for sign, _ in table),
+    *(sign for table in (_OVER, _THINGS_OVER, _OVER_ABROAD, _TURNED) for sign, _ in table),
     _INSTEAD,
     _RATHER,
 )

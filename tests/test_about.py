@@ -55,6 +55,16 @@ QUESTIONS = {
     "关于iPhone的一切": ["iPhone"],
     "コリンについてのすべて": ["コリン"],
     "코린에 대한 모든 것": ["코린"],
+    "코린에 대한 건 다 잊어줘": ["코린"],
+    "코린 얘기는 전부 지워줘": ["코린"],
+    "コリンの話は忘れて": ["コリン"],
+    "把小李的事全忘掉": ["小李"],
+    "别再记着小李的事了": ["小李"],
+    "我和小李之间的所有事情": ["小李"],
+    "забудь всё про Корина": ["Корина"],
+    "olvida todo lo que te dije sobre Corin": ["Corin"],
+    "Bitte lösche alles, was ich über Corin gesagt habe": ["Corin"],
+    "oublie tout ce que j'ai dit sur Corin": ["Corin"],
 }
 
 
@@ -108,6 +118,8 @@ def test_question_that_names_nothing_is_refused_with_a_hint(query):
         ("小李", "我和同事小李吵了一架"),
         ("コリン", "コリンさんに会った"),
         ("코린", "코린은 친구"),
+        ("всё про Игоря", "Игорь должен мне денег"),
+        ("Марина", "вчера видели Марину"),
         ("กรุงเทพ", "ไปกรุงเทพมา"),
     ],
 )
@@ -127,6 +139,8 @@ def test_memory_names_the_subject(query, text):
         ("cat", "a category"),
         ("Dorian Smith", "Dorian called"),
         ("Berlin trip", "a trip to Berlin"),
+        ("Игоря", "игорный дом"),
+        ("Марина", "Маринад готов"),
         ("小李", "小王今天又迟到了"),
     ],
 )

@@ -16,7 +16,8 @@ import memcli
 LINE = """
 __main__ → cli → serve → mcp → doctor → mend → eval → chat → memory → absorb → moved → reading → retold →
 vectors → learn → backup → sessions → tasks → undo → renewal → selection → stats → package → export → models
-→ store → prompt → history → inject → relevance → rank → wording → updates → statements → keywords →
+→ store → prompt → history → inject → relevance → rank → wording → updates → statements →
+statements_abroad → keywords →
 timewords → timewords_abroad → lifecycle → about → extract → passages → tongues → variants → importers →
 redact → config → weights → age → atomic → record_json → text → times → types → stop → lean → errors
 """
