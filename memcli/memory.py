@@ -708,11 +708,7 @@ class Memory:
         now = self.clock()
         if dry_run:
             return undo.plan(self.read(), self.read_side(), count=count, now=now)
-        with self.write() as (store, side):
-            done = undo.plan(store, side, count=count, now=now)
-            side.begin_undo([number for command in done.commands for number in command.numbers])
-            store.refresh()
-            undo.finish(store, side, now=now)
+        done = undo.take_back(self, count=count, now=now)
         self._last_entry = None
         self._do_later(self._index)
         self._embed_now([change.record.id for change in done.restored])

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from memcli.errors import NothingMatchedError, UsageError
 from memcli.record_json import record_from_json, to_json
@@ -18,6 +20,24 @@ from memcli.store import journal, purge
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.types import Change, Millis, Record, Undoable, Undone
+
+_GOES_ON = "the next command that writes goes on with what is being taken back"
+
+
+class Stores(Protocol):
+    """How a store is opened."""
+
+    def read(self) -> LanceStore:
+        """The store for reading."""
+        ...
+
+    def read_side(self) -> Side | None:
+        """The side store for reading; None where there is no store."""
+        ...
+
+    def write(self) -> AbstractContextManager[tuple[LanceStore, Side]]:
+        """The store under the writers' lock; what was broken off is finished first."""
+        ...
 
 
 def entries(side: Side | None) -> Sequence[Undoable]:
@@ -50,6 +70,37 @@ def plan(store: LanceStore, side: Side | None, *, count: int, now: Millis) -> Un
             f"take that back too: memcli undo {_place(entries(side), touched[1])}",
         )
     return Undone(tuple(chosen), tuple(store.present(back.added)), tuple(back.changes(store, now=now)))
+
+
+def take_back(stores: Stores, *, count: int, now: Millis) -> Undone:
+    """Take back the last commands; one that is being taken back since a process died or a disk was full is
+    among them, and no other is in its place. Raises what `plan` does.
+    """
+    begun = _begun(stores.read(), stores.read_side(), now=now)
+    # What was begun is finished in here.
+    with stores.write() as (store, side):
+        left = count if begun is None else count - max(1, len(begun.commands))
+        if begun is not None and (left <= 0 or not entries(side)):
+            return begun
+        done = plan(store, side, count=left, now=now)
+        side.begin_undo([number for command in done.commands for number in command.numbers])
+        store.refresh()
+        finish(store, side, now=now)
+    if begun is None:
+        return done
+    return Undone(
+        begun.commands + done.commands, begun.removed + done.removed, begun.restored + done.restored
+    )
+
+
+def _begun(store: LanceStore, side: Side | None, *, now: Millis) -> Undone | None:
+    """What was begun to be taken back and is not finished; None for nothing."""
+    numbers = store.state.undoing
+    if side is None or not numbers:
+        return None
+    back = _Back.of(side, numbers)
+    commands = tuple(command for command in entries(side) if {*command.numbers} <= {*numbers})
+    return Undone(commands, tuple(store.present(back.added)), tuple(back.changes(store, now=now)))
 
 
 def _place(known: Sequence[Undoable], number: int) -> int:
@@ -99,7 +150,8 @@ def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
     if store.state.applying is not None:
         _look_at(store, side, store.state.applying, now=now)
     if store.state.undoing:
-        _take_back(store, side, store.state.undoing, now=now)
+        with purge.room_told(Path(store.uri), then=_GOES_ON):
+            _take_back(store, side, store.state.undoing, now=now)
     store.refresh()
 
 
@@ -132,17 +184,19 @@ def _take_back(store: LanceStore, side: Side, numbers: Sequence[int], *, now: Mi
     unlinked = _unlinked(changes, store, set(back.added))
     store.apply(changes)
 
-    def close(db: sqlite3.Connection) -> None:
+    def set_back(db: sqlite3.Connection) -> None:
         journal.take_back(db, [each.step for each in back.kept])
-        journal.drop(db, numbers)
         db.executemany("INSERT OR IGNORE INTO unseen VALUES (?)", [(id_,) for id_ in unlinked])
-        db.execute("DELETE FROM meta WHERE key = 'undoing'")
 
     # No origins: whatever brings the same again is welcome.
-    side.begin_erase(back.added, origins=(), at=now, also=close)
+    side.begin_erase(back.added, origins=(), at=now, also=set_back)
     store.refresh()
     if back.added:
         purge.finish(store, side)
+    # Only now: whoever asks again, because a disk was full, means these and no others.
+    with side.change() as db:
+        journal.drop(db, numbers)
+        db.execute("DELETE FROM meta WHERE key = 'undoing'")
 
 
 def _unlinked(changes: Sequence[Change], store: LanceStore, gone: Collection[str]) -> list[str]:

@@ -344,3 +344,15 @@ def test_a_directory_that_vanishes_while_a_command_runs_is_a_sentence(
     shutil.rmtree(place, ignore_errors=True)
     remembered(shared, "an owl")
     assert len(exported(shared)) == 1
+
+
+def test_an_undo_on_a_full_disk_is_gone_on_with_and_takes_nothing_more(disk: Path, shared: Shared) -> None:
+    remembered(shared, "an owl")
+    assert imported(shared, 400).returncode == 0
+    filler = fill(disk)
+    for _ in range(2):
+        os.truncate(filler, filler.stat().st_size - 40_000)
+        assert is_refused(shared.here("undo"), "the disk is full")
+    filler.unlink()
+    assert shared.here("undo").returncode == 0
+    assert [json.loads(line)["text"] for line in exported(shared)] == ["an owl"]

@@ -443,6 +443,21 @@ def test_of_a_changed_memory_only_what_changed_is_kept(memory: Memory) -> None:
     assert kept.step.before.keys() == {"retired", "updated_at"}
 
 
+@pytest.mark.parametrize(("count", "left"), [(1, 1), (2, 0), (9, 0)])
+def test_what_was_broken_off_is_taken_back_first_and_no_other_command_for_it(
+    tmp_path: Path, count: int, left: int
+) -> None:
+    memory = opened(tmp_path / "data")
+    memory.remember(Draft("The harbour office closes at five"))
+    memory.remember(Draft("The lease ends in May"))
+    with memory.write_side() as side:
+        side.begin_undo(memory.undoable()[0].numbers)
+    done = memory.undo(count)
+    assert (len(done.commands), len(done.removed)) == (2 - left, 2 - left)
+    assert texts(memory) == ({"The harbour office closes at five"} if left else set())
+    assert len(memory.undoable()) == left
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 
