@@ -11,7 +11,7 @@ from functools import cache
 from memcli.errors import UsageError
 from memcli.text import regex
 from memcli.times import Span, parse_typed_time
-from memcli.timewords_abroad import translated
+from memcli.timewords_abroad import holds_any, translated
 from memcli.types import Millis
 
 _DAY_MS = 86_400_000
@@ -24,6 +24,9 @@ _MONTH = (
 )
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
 _YEAR = r"(?P<year>(?:19|20)\d\d)\b(?![-/.]\d)"
+_MONTH_CUES = "jan feb mar apr may jun jul aug sep oct nov dec"
+_YEAR_CUES = "19 20"
+_SEASON_CUES = "spring summer autumn fall winter"
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _UNIT = r"(?:day|week|month|year)"
 _NUMBER_ZH = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
@@ -96,6 +99,8 @@ class _Here:
 
 
 _Reader = Callable[[re.Match[str], _Here], Span | None]
+_Rows = Sequence[tuple[str, str, _Reader]]
+"""What a text must hold one of to be looked at (`holds_any`), what is looked for, and what it means."""
 
 
 def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
@@ -107,10 +112,7 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
     a date, its words that count from the day of speaking are left out: "last week, as told on 6 May"
     was not last week. "between A and B" is one span, "since A" lasts until now, "before A" begins with time.
     """
-    text = translated(text)
-    if not _MAY_HOLD_TIME.search(text):
-        return ()
-    here = _Here(now, tz)
+    text, here = translated(text), _Here(now, tz)
     try:
         found = list(_found(text, _DATES, here)) or list(_found(text, _RELATIVE, here))
     except (ValueError, OverflowError):  # said at the end of the calendar
@@ -127,8 +129,7 @@ def dated(text: str, *, now: Millis, tz: tzinfo) -> str:
     """
     here, told = _Here(now, tz), list(text)
     try:
-        is_told = not _MAY_HOLD_TIME.search(text) or any(_found(text, _DATES, here))
-        found = [] if is_told else list(_found(text, _PLAIN, here))
+        found = [] if any(_found(text, _DATES, here)) else list(_found(text, _PLAIN, here))
     except (ValueError, OverflowError):  # said at the end of the calendar
         found = []
     for _, end, span in found:
@@ -146,14 +147,13 @@ def _told(span: Span, here: _Here) -> str:
     return first if first == last else next(whole, f"{first} – {last}")
 
 
-def _found(text: str, finders: Sequence[tuple[str, _Reader]], here: _Here) -> Iterator[tuple[int, int, Span]]:
-    """(start, end, span) of what the finders match, in the order of the text, none inside another."""
-    # A text in one script holds nothing of the patterns of the other.
-    scripts = [False] * (_LATIN.search(text) is not None) + [True] * (not text.isascii())
+def _found(text: str, rows: _Rows, here: _Here) -> Iterator[tuple[int, int, Span]]:
+    """(start, end, span) of what the rows match, in the order of the text, none inside another."""
+    padded = f" {text.casefold()} "
     matches = [
         (match, read)
-        for pattern, read in finders
-        if (not pattern.isascii()) in scripts or _IN_DIGITS in pattern
+        for cues, pattern, read in rows
+        if holds_any(padded, cues)
         for match in _compiled(pattern).finditer(text)
     ]
     end = 0
@@ -294,42 +294,48 @@ def _months(here: _Here, year: int, first: int, count: int) -> Span | None:
     return Span(begin.start, end.end) if begin and end else None
 
 
-_DATES: tuple[tuple[str, _Reader], ...] = (
-    (r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b", _read_date),
-    (rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?(?:\s*{_YEAR})?", _read_date),
-    (rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:,?\s*{_YEAR})?", _read_date),
+_DATES: _Rows = (
+    (_YEAR_CUES, r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b", _read_date),
+    (_MONTH_CUES, rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?(?:\s*{_YEAR})?", _read_date),
+    (_MONTH_CUES, rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:,?\s*{_YEAR})?", _read_date),
     (
+        _MONTH_CUES,
         rf"\b(?P<part>early|mid|late|beginning|start|middle|end)(?:[ -]|\s+of\s+){_MONTH}(?:,?\s*{_YEAR})?",
         _read_date,
     ),
-    (rf"\b(?:in|of|since|during|until|by)\s+{_MONTH}(?:,?\s*(?:of\s+)?{_YEAR})?", _read_date),
-    (rf"\b{_MONTH},?\s+{_YEAR}", _read_date),
-    (rf"\b(?:in|of|during|since)\s+{_YEAR}", _read_year),
+    (_MONTH_CUES, rf"\b(?:in|of|since|during|until|by)\s+{_MONTH}(?:,?\s*(?:of\s+)?{_YEAR})?", _read_date),
+    (_MONTH_CUES, rf"\b{_MONTH},?\s+{_YEAR}", _read_date),
+    (_YEAR_CUES, rf"\b(?:in|of|during|since)\s+{_YEAR}", _read_year),
     (
+        "week_of week_in",
         rf"\b(?P<part>(?:first|second|third|last) week) (?:of|in) {_MONTH}(?:,?\s*{_YEAR})?",
         _read_date,
     ),
-    (rf"\bQ(?P<quarter>[1-4]),? (?:of |in )?{_YEAR}", _read_quarter),
+    ("q1 q2 q3 q4", rf"\bQ(?P<quarter>[1-4]),? (?:of |in )?{_YEAR}", _read_quarter),
     (
+        "christmas eve halloween valentine",
         rf"\b(?:at|on|over|around|for|last|this|during) (?P<holiday>Christmas|New Year['\u2019]s Eve"
         rf"|Halloween|Valentine['\u2019]s Day)(?:,? (?:of |in )?{_YEAR})?",
         _read_holiday,
     ),
     (
+        "圣诞 情人节 元旦 国庆 五一",
         r"(?:(?P<year>(?:19|20)\d\d)\s*年\s*)?(?P<holiday>圣诞|情人节|元旦|国庆|(?<![周期拜第十])五一(?![起定直点些个共]))",
         _read_holiday,
     ),
     (
+        "月",
         rf"(?:(?:(?P<year>(?:19|20)\d\d)|(?P<which>[今去前]))\s*年的?\s*)?(?<![\d个第一二三四五六七八九十上下])(?P<month>{_NUMBER_ZH})\s*月份?"
         rf"\s*(?:(?P<day>{_NUMBER_ZH})\s*[日号]?|(?P<part>初|上旬|中旬|中|底|末|下旬))?",
         _read_date,
     ),
     (
+        _SEASON_CUES,
         rf"\b(?:in|of|during|since) (?:the )?(?P<season>spring|summer|autumn|fall|winter),? (?:of )?{_YEAR}",
         _read_season,
     ),
-    (r"(?P<year>(?:19|20)\d\d)\s*年(?P<season>[春夏秋冬])[天季]?", _read_season),
-    (r"(?P<year>(?:19|20)\d\d)\s*年(?!\s*(?:\d|[一二三四五六七八九十]))", _read_year),
+    ("年", r"(?P<year>(?:19|20)\d\d)\s*年(?P<season>[春夏秋冬])[天季]?", _read_season),
+    ("年", r"(?P<year>(?:19|20)\d\d)\s*年(?!\s*(?:\d|[一二三四五六七八九十]))", _read_year),
 )
 
 
@@ -422,42 +428,58 @@ def _read_named_month(match: re.Match[str], here: _Here) -> Span | None:
     return _dated(here, None, f"{_month_number(match['month']):02}")
 
 
-_RELATIVE: tuple[tuple[str, _Reader], ...] = (
-    (r"\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b", _read_typed),
-    (r"\b(?:this (?:morning|afternoon|evening)|tonight|last night)\b", _read_typed),
-    (r"\b(?:last|previous|this|next) (?:week|month|year)\b", _read_typed),
-    (rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
-    (r"\b(?P<which>last|this|next) weekend\b", _read_weekend),
-    (r"\bthe (?P<unit>week|month|year) before last\b", _read_before_last),
-    (rf"\b(?P<weekday>{_WEEKDAY}) (?:of )?last week\b", _read_weekday_last_week),
-    (r"\bearlier this (?P<unit>week|month|year)\b", _read_this_so_far),
-    (r"\bon the (?P<day>[0-3]?\d)(?:st|nd|rd|th)\b", _read_day_of_month),
-    (r"(?<![\d月])(?P<day>[0-3]?\d)号(?=那天|当天|的时候|早上|上午|中午|下午|晚上)", _read_day_of_month),
-    (r"\bhalf a year ago\b|半年(?:之前|以前|前)", _read_half_a_year_ago),
-    (r"\bthe other (?P<unit>day)\b", _read_few),
-    (r"(?P<which>[上这本])个?月(?P<part>初|中旬|中|底|末)", _read_part_of_month),
-    (rf"\blast {_MONTH}", _read_named_month),
-    (r"\b(?P<which>last|this) (?P<season>spring|summer|autumn|fall|winter)\b", _read_season),
-    (r"\b(?:a few|several|some|a couple of) (?P<unit>day|week)s ago\b", _read_few),
-    (r"\b(?:last|past) few (?P<unit>day|week)s\b", _read_few),
-    (rf"\b(?:on|since) (?P<weekday>{_WEEKDAY})\b", _read_weekday),
-    (rf"\b{_COUNT} (?P<unit>{_UNIT})s? ago\b", _read_ago),
-    (rf"\b(?:past|last) (?:(?P<count>{_COUNT}) )?(?P<unit>{_UNIT})s?\b", _read_past),
-    (r"(?P<which>[今去前])年的?(?P<season>[春夏秋冬])[天季]", _read_season),
-    (r"(?P<which>[今去前])?年(?:年)?(?P<part>[初中底末])", _read_part_of_year),
-    (r"几个?(?P<unit>天|周|星期)(?:之前|以前|前)", _read_few),
-    (r"(?:前|最近|这)几个?(?P<unit>天|周|星期)", _read_few),
-    (r"大前天|前天|昨天|昨日|今天|明天|大后天|后天|去年|今年|前年|明年|后年", _read_typed),
-    (r"今[早晚晨夜]|昨[晚夜早]|前[晚夜]", _read_typed),
-    (r"(?:上上|[上这本下])个?(?:周|星期|礼拜|月)(?![一二三四五六日天末])", _read_typed),
-    (rf"(?:上上|[上这本下])个?(?:周|星期|礼拜){_WEEKDAY_ZH}", _read_typed),
-    (r"(?P<which>[上这本下])个?周末", _read_weekend),
-    (rf"(?<![上这本下个每])(?:周|星期|礼拜)(?P<weekday>{_WEEKDAY_ZH})", _read_weekday),
-    (rf"{_COUNT_ZH}个?(?P<unit>{_UNIT_ZH})(?:之前|以前|前)", _read_ago),
-    (rf"(?:最近|过去|近)的?这?(?P<count>{_COUNT_ZH})个?(?P<unit>{_UNIT_ZH})", _read_past),
+_RELATIVE: _Rows = (
+    (
+        "yesterday today tomorrow",
+        r"\b(?:the day before yesterday|the day after tomorrow|yesterday|today|tomorrow)\b",
+        _read_typed,
+    ),
+    (
+        "this_morning this_afternoon this_evening tonight last_night",
+        r"\b(?:this (?:morning|afternoon|evening)|tonight|last night)\b",
+        _read_typed,
+    ),
+    ("_week _month _year", r"\b(?:last|previous|this|next) (?:week|month|year)\b", _read_typed),
+    ("day", rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
+    ("_weekend", r"\b(?P<which>last|this|next) weekend\b", _read_weekend),
+    ("_before_last", r"\bthe (?P<unit>week|month|year) before last\b", _read_before_last),
+    ("last_week", rf"\b(?P<weekday>{_WEEKDAY}) (?:of )?last week\b", _read_weekday_last_week),
+    ("earlier_this_", r"\bearlier this (?P<unit>week|month|year)\b", _read_this_so_far),
+    ("on_the_", r"\bon the (?P<day>[0-3]?\d)(?:st|nd|rd|th)\b", _read_day_of_month),
+    (
+        "号",
+        r"(?<![\d月])(?P<day>[0-3]?\d)号(?=那天|当天|的时候|早上|上午|中午|下午|晚上)",
+        _read_day_of_month,
+    ),
+    ("half_a_year_ago 半年", r"\bhalf a year ago\b|半年(?:之前|以前|前)", _read_half_a_year_ago),
+    ("the_other_day", r"\bthe other (?P<unit>day)\b", _read_few),
+    ("月初 月中 月底 月末", r"(?P<which>[上这本])个?月(?P<part>初|中旬|中|底|末)", _read_part_of_month),
+    ("last_", rf"\blast {_MONTH}", _read_named_month),
+    (_SEASON_CUES, r"\b(?P<which>last|this) (?P<season>spring|summer|autumn|fall|winter)\b", _read_season),
+    ("s_ago", r"\b(?:a few|several|some|a couple of) (?P<unit>day|week)s ago\b", _read_few),
+    ("_few_", r"\b(?:last|past) few (?P<unit>day|week)s\b", _read_few),
+    ("day", rf"\b(?:on|since) (?P<weekday>{_WEEKDAY})\b", _read_weekday),
+    ("_ago", rf"\b{_COUNT} (?P<unit>{_UNIT})s? ago\b", _read_ago),
+    ("past_ last_", rf"\b(?:past|last) (?:(?P<count>{_COUNT}) )?(?P<unit>{_UNIT})s?\b", _read_past),
+    ("春 夏 秋 冬", r"(?P<which>[今去前])年的?(?P<season>[春夏秋冬])[天季]", _read_season),
+    ("年初 年中 年底 年末", r"(?P<which>[今去前])?年(?:年)?(?P<part>[初中底末])", _read_part_of_year),
+    ("几", r"几个?(?P<unit>天|周|星期)(?:之前|以前|前)", _read_few),
+    ("几", r"(?:前|最近|这)几个?(?P<unit>天|周|星期)", _read_few),
+    (
+        "前天 昨天 昨日 今天 明天 后天 去年 今年 前年 明年 后年",
+        r"大前天|前天|昨天|昨日|今天|明天|大后天|后天|去年|今年|前年|明年|后年",
+        _read_typed,
+    ),
+    ("今 昨 前", r"今[早晚晨夜]|昨[晚夜早]|前[晚夜]", _read_typed),
+    ("周 星期 礼拜 月", r"(?:上上|[上这本下])个?(?:周|星期|礼拜|月)(?![一二三四五六日天末])", _read_typed),
+    ("周 星期 礼拜", rf"(?:上上|[上这本下])个?(?:周|星期|礼拜){_WEEKDAY_ZH}", _read_typed),
+    ("周末", r"(?P<which>[上这本下])个?周末", _read_weekend),
+    ("周 星期 礼拜", rf"(?<![上这本下个每])(?:周|星期|礼拜)(?P<weekday>{_WEEKDAY_ZH})", _read_weekday),
+    ("前", rf"{_COUNT_ZH}个?(?P<unit>{_UNIT_ZH})(?:之前|以前|前)", _read_ago),
+    ("最近 过去 近", rf"(?:最近|过去|近)的?这?(?P<count>{_COUNT_ZH})个?(?P<unit>{_UNIT_ZH})", _read_past),
 )
 
-_PLAIN = [(pattern, read) for pattern, read in _RELATIVE if read in (_read_typed, _read_weekend)]
+_PLAIN = [row for row in _RELATIVE if row[2] in (_read_typed, _read_weekend)]
 """What means one stretch of time, whether it was or is to come."""
 
 _SINCE = re.compile(r"\b(?:since|seit|desde|depuis)\b|从", re.IGNORECASE)
@@ -465,14 +487,4 @@ _SINCE_ZH = re.compile("以来|到现在|至今")
 _BEFORE = re.compile(r"\b(?:before|prior to|vor dem|antes de|avant)\b(?! yesterday| last\b)", re.IGNORECASE)
 _BEFORE_ZH = re.compile("[之以]前")
 
-_LATIN = regex("[A-Za-z]")
-_IN_DIGITS = "[-/.]"
-
 _BETWEEN = regex(r"\s*(?:and|to|until|till|through|-|–|—|~|到|至|和)\s*", re.IGNORECASE)
-_MAY_HOLD_TIME = regex(
-    r"\d|[年月日号周天季昨今明前后]|星期|礼拜|圣诞|情人节|元旦|五一|国庆"
-    r"|\b(?:over|several|some|few|the other)\s|\b(?:yester|to(?:day|morrow|night)|last|past|previous|this"
-    r"|next|ago|on\s|in\s|of\s|since|early|mid|late|during|until|by\s|christmas|new year|halloween"
-    r"|valentine)",
-    re.IGNORECASE,
-)

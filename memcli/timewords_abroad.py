@@ -278,20 +278,28 @@ _LANGUAGES: Sequence[tuple[str, bool, _Rows]] = (
     ("昨 今 明 一昨 おととい きのう ゆうべ きょう あした 先 来 曜 前 去 月の", False, _JAPANESE),
     ("제 어 오늘 내일 모레 지난 이번 다음 작년 올해 내년 요일 전 월 년", False, _KOREAN),
 )
-"""What a text must hold one of to be looked at ("_" is a space), whether words are parted, and the rows."""
+"""What a text must hold one of to be looked at (`holds_any`), whether words are parted, and the rows."""
 
 _KANA_HANGUL = regex("[\u3040-\u30ff\uac00-\ud7af]|[週曜]|[先昨今来]月")
 
 
 def translated(text: str) -> str:
     """The text with its words of time in English or Chinese; what no table knows stays as it is."""
-    folded = f" {text.casefold()} "
+    padded = f" {text.casefold()} "
     is_of_the_east = not text.isascii() and _KANA_HANGUL.search(text) is not None
     for cues, is_parted, rows in _LANGUAGES:
-        if is_parted is not is_of_the_east and any(map(folded.__contains__, _cues(cues))):
+        if is_parted is not is_of_the_east and holds_any(padded, cues):
             for pattern, template in rows:
                 text = _compiled(pattern, is_parted=is_parted).sub(_telling(template, is_parted), text)
     return text
+
+
+def holds_any(padded: str, cues: str) -> bool:
+    """Whether a text, in small letters and between two spaces, holds one of the cues; "_" is a space.
+
+    Much faster than to search for a pattern that begins with a choice.
+    """
+    return any(map(padded.__contains__, _cues(cues)))
 
 
 @cache
