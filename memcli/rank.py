@@ -24,6 +24,7 @@ from memcli.wording import (
     asked_event,
     asks_for_assistant,
     asks_for_before,
+    asks_for_now,
     denials,
     is_echo,
     look,
@@ -102,6 +103,7 @@ class _Asked:
     tz: tzinfo
     is_of_before: bool
     """It asks for what held before what holds now, without a time."""
+    is_of_now: bool
     now: Millis | None = None
     half_life_days: Mapping[str, float] = field(default_factory=dict)
 
@@ -146,6 +148,7 @@ def _read(
         of_event=of_event,
         tz=tz,
         is_of_before=not times and asks_for_before(question),
+        is_of_now=not times and asks_for_now(question),
     )
     return asked, list(best.values())
 
@@ -178,6 +181,8 @@ class _Around:
 
     turns: Mapping[tuple[str, int], _Scored]
     best_of_session: Mapping[str, float]
+    latest: Mapping[frozenset[str], Millis]
+    """When the newest memory was said of those that meet the same words."""
 
     @classmethod
     def of(cls, best: Sequence[_Scored], weights: Weights) -> _Around:
@@ -192,7 +197,11 @@ class _Around:
             session: sum(sorted(scores, reverse=True)[: weights.session_turns]) / weights.session_turns
             for session, scores in sessions.items()
         }
-        return cls(turns, top)
+        latest: dict[frozenset[str], Millis] = defaultdict(int)
+        for each in best:
+            if each.met.terms:
+                latest[each.met.terms] = max(latest[each.met.terms], each.record.created_at or 0)
+        return cls(turns, top, latest)
 
     def beside(self, record: Record, by: int) -> _Scored | None:
         """The turn so many places after this one, where it is a candidate too."""
@@ -209,6 +218,7 @@ class _Seen(NamedTuple):
     before: _Scored | None
     after: _Scored | None
     session: float
+    is_latest: bool
     is_turn: bool
     is_between_people: bool
     is_assistant: bool
@@ -222,6 +232,7 @@ class _Seen(NamedTuple):
             before=around.beside(own.record, -1),
             after=around.beside(own.record, 1),
             session=around.best_of_session.get(own.record.session_id or "", 0.0),
+            is_latest=around.latest.get(own.met.terms) == own.record.created_at,
             is_turn=role is not None,
             is_between_people=name is not None,
             # In an export of a chat between people the other side is "assistant" too, but has a name.
@@ -330,6 +341,7 @@ STEPS: tuple[Step, ...] = (
     Step("time", "time", lambda seen: _time(seen) is True, lambda asked: asked.times or asked.is_of_before),
     Step("time_missed", "time", lambda seen: _time(seen) is False, lambda asked: asked.times),
     Step("recency", "recency", _recency, lambda asked: asked.now is not None),
+    Step("latest", "recency", lambda seen: seen.is_latest, lambda asked: asked.is_of_now),
     Step("p0", "priority", lambda seen: seen.own.record.priority == "P0"),
     Step("p1", "priority", lambda seen: seen.own.record.priority == "P1"),
 )

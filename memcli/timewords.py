@@ -18,10 +18,11 @@ _DAY_MS = 86_400_000
 _YEAR_1 = -62_135_596_800_000
 
 _WEEKDAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+_MONTHS_EN = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
+_MONTH = rf"(?P<month>{_MONTHS_EN})\b\.?"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
 _YEAR = r"(?P<year>(?:19|20)\d\d)\b(?![-/.]\d)"
 _MONTH_CUES = "jan feb mar apr may jun jul aug sep oct nov dec"
@@ -47,11 +48,15 @@ _THIRDS = {
 
 _HOLIDAYS = {
     **dict.fromkeys(("christmas", "圣诞"), ("12-24", "12-26")),
-    "new year's eve": ("12-31", "12-31"),
+    **dict.fromkeys(("new year's eve", "跨年"), ("12-31", "12-31")),
     "halloween": ("10-31", "10-31"),
     **dict.fromkeys(("valentine's day", "情人节"), ("02-14", "02-14")),
-    "元旦": ("01-01", "01-01"),
-    "五一": ("05-01", "05-05"),
+    **dict.fromkeys(("new year's day", "元旦"), ("01-01", "01-01")),
+    **dict.fromkeys(("五一", "劳动节"), ("05-01", "05-05")),
+    "妇女节": ("03-08", "03-08"),
+    "儿童节": ("06-01", "06-01"),
+    "教师节": ("09-10", "09-10"),
+    "双十一": ("11-11", "11-11"),
     "国庆": ("10-01", "10-07"),
 }
 """The first and the last day of a holiday that is the same every year."""
@@ -72,8 +77,9 @@ _YEARS_BACK = {"今": 0, "去": 1, "前": 2, "this": 0, "last": 1}
 _SAME_DAY = {
     **dict.fromkeys(("this morning", "this afternoon", "this evening", "tonight"), "today"),
     **dict.fromkeys(("今早", "今晚", "今晨", "今夜"), "today"),
-    **dict.fromkeys(("last night", "昨晚", "昨夜", "昨早", "昨"), "yesterday"),
-    **dict.fromkeys(("前晚", "前夜"), "前天"),
+    "今儿": "today",
+    **dict.fromkeys(("last night", "昨晚", "昨夜", "昨早", "昨儿", "昨"), "yesterday"),
+    **dict.fromkeys(("前晚", "前夜", "前儿"), "前天"),
 }
 _DIGITS_ZH = "一二三四五六七八九"
 
@@ -107,7 +113,7 @@ def spans(text: str, *, now: Millis, tz: tzinfo) -> tuple[Span, ...]:
     """The stretches of time that a text speaks of, said at `now` by someone in the zone; often none.
 
     English and Chinese: "last week", "3 days ago", "on May 4th", "in early March", "昨天", "上周三",
-    "5月4号", "三月初"; the more usual of them in German, Spanish, French, Japanese and Korean too
+    "5月4号", "三月初"; the more usual of them in German, Spanish, French, Russian, Japanese and Korean too
     (`timewords_abroad`). A date without its year is the latest one that is not to come. Where a text names
     a date, its words that count from the day of speaking are left out: "last week, as told on 6 May"
     was not last week. "between A and B" is one span, "since A" lasts until now, "before A" begins with time.
@@ -205,7 +211,7 @@ def _read_date(match: re.Match[str], here: _Here) -> Span | None:
     part = named.get("part")
     year = named.get("year")
     if named.get("which"):
-        year = str(here.today().year - _YEARS_BACK[match["which"]])
+        year = _year_of(match["which"], here)
     if day is not None:
         return _dated(here, year, f"{month:02}-{day:02}")
     span = _dated(here, year, f"{month:02}")
@@ -213,6 +219,10 @@ def _read_date(match: re.Match[str], here: _Here) -> Span | None:
         return span
     first, last = _THIRDS[part.casefold()]
     return Span(span.start + (first - 1) * _DAY_MS, min(span.start + last * _DAY_MS - 1, span.end))
+
+
+def _year_of(which: str, here: _Here) -> str:
+    return str(here.today().year - _YEARS_BACK[which.casefold()])
 
 
 def _dated(here: _Here, year: str | None, rest: str) -> Span | None:
@@ -250,12 +260,34 @@ def _read_day_of_month(match: re.Match[str], here: _Here) -> Span | None:
 
 def _read_holiday(match: re.Match[str], here: _Here) -> Span | None:
     first, last = _HOLIDAYS[match["holiday"].casefold().replace("’", "'")]
-    begin = _dated(here, match.groupdict().get("year"), first)
+    named = match.groupdict()
+    year = _year_of(match["which"], here) if named.get("which") else named.get("year")
+    begin = _dated(here, year, first)
     return begin and Span(begin.start, begin.end + (int(last[-2:]) - int(first[-2:])) * _DAY_MS)
 
 
 def _read_quarter(match: re.Match[str], here: _Here) -> Span | None:
-    return _months(here, int(match["year"]), 3 * int(match["quarter"]) - 2, 3)
+    """The quarter of the year that is named, else the latest that has begun."""
+    first = 3 * (_number(match["quarter"]) or 1) - 2
+    this_year = here.today().year
+    years = [int(match["year"])] if match["year"] else [this_year, this_year - 1]
+    quarters = (_months(here, year, first, 3) for year in years)
+    return next((span for span in quarters if span and (match["year"] or span.start <= here.now)), None)
+
+
+def _read_half_year(match: re.Match[str], here: _Here) -> Span | None:
+    """A half of this year or another."""
+    is_first = match["half"].casefold() in ("first", "上")
+    year = int(_year_of(match["which"] or "今", here))
+    return _months(here, year, 1 if is_first else 7, 6)
+
+
+def _read_from_month(match: re.Match[str], here: _Here) -> Span | None:
+    """From one month to another: "between June and August"."""
+    last = _dated(here, match["year"], f"{_month_number(match['last']):02}")
+    year = last and datetime.fromtimestamp(last.start / 1000, UTC).astimezone(here.tz).year
+    first = last and here.read(f"{year}-{_month_number(match['month']):02}")
+    return Span(first.start, last.end) if first and last and first.start <= last.start else last
 
 
 def _read_year(match: re.Match[str], here: _Here) -> Span | None:
@@ -311,16 +343,37 @@ _DATES: _Rows = (
         rf"\b(?P<part>(?:first|second|third|last) week) (?:of|in) {_MONTH}(?:,?\s*{_YEAR})?",
         _read_date,
     ),
-    ("q1 q2 q3 q4", rf"\bQ(?P<quarter>[1-4]),? (?:of |in )?{_YEAR}", _read_quarter),
+    ("q1 q2 q3 q4", rf"\bQ(?P<quarter>[1-4])\b(?:,? (?:of |in )?{_YEAR})?", _read_quarter),
+    ("季度", r"(?:(?P<year>(?:19|20)\d\d)年)?第?(?P<quarter>[一二三四1-4])季度", _read_quarter),
     (
-        "christmas eve halloween valentine",
-        rf"\b(?:at|on|over|around|for|last|this|during) (?P<holiday>Christmas|New Year['\u2019]s Eve"
-        rf"|Halloween|Valentine['\u2019]s Day)(?:,? (?:of |in )?{_YEAR})?",
+        "half_of_",
+        r"\bthe (?P<half>first|second) half of (?:the|(?P<which>this|last)) year\b",
+        _read_half_year,
+    ),
+    ("半年", r"(?:(?P<which>[今去前])年)?(?P<half>[上下])半年", _read_half_year),
+    (
+        "between_ from_",
+        rf"\b(?:between|from)\s+{_MONTH}\s+(?:and|to|until|till|through)\s+(?P<last>{_MONTHS_EN})\b"
+        rf"(?:,?\s*{_YEAR})?",
+        _read_from_month,
+    ),
+    (
+        "_year",
+        rf"\b(?:(?:in|of|during|since|until|by)\s+)?{_MONTH},? (?:of )?(?P<which>last|this) year\b",
+        _read_date,
+    ),
+    ("_year", rf"\b(?P<which>last|this) year,? in {_MONTH}", _read_date),
+    (
+        "christmas new_year halloween valentine",
+        rf"\b(?:at|on|over|around|for|last|this|during) (?P<holiday>Christmas"
+        r"|New Year['\u2019]s (?:Eve|Day)|Halloween|Valentine['\u2019]s Day)"
+        rf"(?:,? (?:of |in )?(?:{_YEAR}|(?P<which>last|this) year\b))?",
         _read_holiday,
     ),
     (
-        "圣诞 情人节 元旦 国庆 五一",
-        r"(?:(?P<year>(?:19|20)\d\d)\s*年\s*)?(?P<holiday>圣诞|情人节|元旦|国庆|(?<![周期拜第十])五一(?![起定直点些个共]))",
+        "节 圣诞 元旦 国庆 五一 跨年 双十一",
+        r"(?:(?:(?P<year>(?:19|20)\d\d)|(?P<which>[今去前]))\s*年的?\s*)?"
+        r"(?P<holiday>圣诞|情人节|元旦|国庆|跨年|劳动节|妇女节|儿童节|教师节|双十一|(?<![周期拜第十])五一(?![起定直点些个共]))",
         _read_holiday,
     ),
     (
@@ -364,7 +417,7 @@ def _read_past(match: re.Match[str], here: _Here) -> Span | None:
 
 def _read_few(match: re.Match[str], here: _Here) -> Span | None:
     """Some days or weeks ago, as loosely as it is said: the last two weeks, or two months."""
-    is_days = match["unit"].casefold() in ("day", "天")
+    is_days = (match["unit"] or "天").casefold() in ("day", "天")
     since = here.read("14 days ago" if is_days else "60 days ago")
     return since and Span(since.start, here.now)
 
@@ -385,6 +438,7 @@ def _read_weekend(match: re.Match[str], here: _Here) -> Span | None:
     """The last weekend that has begun, or with "next" the one after the next Monday."""
     today = here.today()
     which = match["which"].casefold()
+    # Without a word before it ("over the weekend"), the last that has begun.
     saturday = today - timedelta(days=(today.weekday() - 5) % 7)
     if which in ("last", "上") and today.weekday() >= 5:
         saturday -= timedelta(days=7)
@@ -410,13 +464,18 @@ def _read_this_so_far(match: re.Match[str], here: _Here) -> Span | None:
     return whole and Span(whole.start, here.now)
 
 
+def _read_fortnight_ago(_: re.Match[str], here: _Here) -> Span | None:
+    day = here.read("14 days ago")
+    return day and Span(day.start - 4 * _DAY_MS, day.end + 4 * _DAY_MS)
+
+
 def _read_half_a_year_ago(_: re.Match[str], here: _Here) -> Span | None:
     day = here.read("6 months ago")
     return day and Span(day.start - 45 * _DAY_MS, day.end + 45 * _DAY_MS)
 
 
 def _read_part_of_month(match: re.Match[str], here: _Here) -> Span | None:
-    month = here.read(f"{match['which']}个月")
+    month = here.read(f"{match.groupdict().get('which') or '这'}个月")
     first, last = _THIRDS[match["part"]]
     return month and Span(
         month.start + (first - 1) * _DAY_MS, min(month.start + last * _DAY_MS - 1, month.end)
@@ -442,6 +501,13 @@ _RELATIVE: _Rows = (
     ("_week _month _year", r"\b(?:last|previous|this|next) (?:week|month|year)\b", _read_typed),
     ("day", rf"\b(?:last|previous|this|next) (?:{_WEEKDAY})\b", _read_typed),
     ("_weekend", r"\b(?P<which>last|this|next) weekend\b", _read_weekend),
+    ("the_weekend", r"\b(?:over|at|on) (?P<which>the) weekend\b", _read_weekend),
+    (
+        "day_ day?",
+        rf"(?<!every )(?<!each )(?<!next )\b(?P<weekday>{_WEEKDAY})"
+        r"(?= (?:morning|afternoon|evening|night)\b|\s*\?)",
+        _read_weekday,
+    ),
     ("_before_last", r"\bthe (?P<unit>week|month|year) before last\b", _read_before_last),
     ("last_week", rf"\b(?P<weekday>{_WEEKDAY}) (?:of )?last week\b", _read_weekday_last_week),
     ("earlier_this_", r"\bearlier this (?P<unit>week|month|year)\b", _read_this_so_far),
@@ -451,9 +517,21 @@ _RELATIVE: _Rows = (
         r"(?<![\d月])(?P<day>[0-3]?\d)号(?=那天|当天|的时候|早上|上午|中午|下午|晚上)",
         _read_day_of_month,
     ),
+    ("fortnight 半个月", r"\ba fortnight ago\b|半个月(?:之前|以前|前)", _read_fortnight_ago),
     ("half_a_year_ago 半年", r"\bhalf a year ago\b|半年(?:之前|以前|前)", _read_half_a_year_ago),
     ("the_other_day", r"\bthe other (?P<unit>day)\b", _read_few),
     ("月初 月中 月底 月末", r"(?P<which>[上这本])个?月(?P<part>初|中旬|中|底|末)", _read_part_of_month),
+    (
+        "月初 月中旬 月底 月末",
+        r"(?<![\d一二三四五六七八九十上这本下个每])月(?P<part>初|中旬|底|末)",
+        _read_part_of_month,
+    ),
+    ("日", r"(?<![\d月年第])(?P<day>[0-3]?\d)日(?![元本均内常\d])", _read_day_of_month),
+    (
+        "号",
+        r"(?:^|[，,我在])(?P<day>[0-3]?\d)号(?![楼线门店机院车房厅桌码球选公电])",
+        _read_day_of_month,
+    ),
     ("last_", rf"\blast {_MONTH}", _read_named_month),
     (_SEASON_CUES, r"\b(?P<which>last|this) (?P<season>spring|summer|autumn|fall|winter)\b", _read_season),
     ("s_ago", r"\b(?:a few|several|some|a couple of) (?P<unit>day|week)s ago\b", _read_few),
@@ -464,13 +542,13 @@ _RELATIVE: _Rows = (
     ("春 夏 秋 冬", r"(?P<which>[今去前])年的?(?P<season>[春夏秋冬])[天季]", _read_season),
     ("年初 年中 年底 年末", r"(?P<which>[今去前])?年(?:年)?(?P<part>[初中底末])", _read_part_of_year),
     ("几", r"几个?(?P<unit>天|周|星期)(?:之前|以前|前)", _read_few),
-    ("几", r"(?:前|最近|这)几个?(?P<unit>天|周|星期)", _read_few),
+    ("几 前两天 前三天", r"(?:前|最近|这)几个?(?P<unit>天|周|星期)|前[两三]天", _read_few),
     (
         "前天 昨天 昨日 今天 明天 后天 去年 今年 前年 明年 后年",
         r"大前天|前天|昨天|昨日|今天|明天|大后天|后天|去年|今年|前年|明年|后年",
         _read_typed,
     ),
-    ("今 昨 前", r"今[早晚晨夜]|昨[晚夜早]|前[晚夜]", _read_typed),
+    ("今 昨 前", r"今[早晚晨夜儿]|昨[晚夜早儿]|前[晚夜儿]", _read_typed),
     ("周 星期 礼拜 月", r"(?:上上|[上这本下])个?(?:周|星期|礼拜|月)(?![一二三四五六日天末])", _read_typed),
     ("周 星期 礼拜", rf"(?:上上|[上这本下])个?(?:周|星期|礼拜){_WEEKDAY_ZH}", _read_typed),
     ("周末", r"(?P<which>[上这本下])个?周末", _read_weekend),

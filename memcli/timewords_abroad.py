@@ -1,4 +1,4 @@
-"""Words of time in German, Spanish, French, Japanese and Korean, said in English or Chinese."""
+"""Words of time in German, Spanish, French, Russian, Japanese and Korean, said in English or Chinese."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ _COUNTS = {
     "de": "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
     "es": "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
     "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze",
+    "ru": "один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
 }
 _MONTHS = {
     "de": "januar februar märz april mai juni juli august september oktober november dezember",
     "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    # Without the endings of its cases.
+    "ru": "январ феврал март апрел ма июн июл август сентябр октябр ноябр декабр",
 }
 _WEEKDAYS = {
     "de": "montag dienstag mittwoch donnerstag freitag samstag sonntag",
     "es": "lunes martes miércoles jueves viernes sábado domingo",
     "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "ru": "понедельник вторник сред четверг пятниц суббот воскресень",
 }
 _SEASONS = {
     "de": "frühling sommer herbst winter",
     "es": "primavera verano otoño invierno",
     "fr": "printemps été automne hiver",
+    "ru": "весн лет осен зим",
 }
 _ENGLISH = {
     "count": "1 2 3 4 5 6 7 8 9 10 11 12",
@@ -68,6 +73,15 @@ _OTHERS = {
     "début": "early",
     "mi": "mid",
     "fin": "late",
+    "одну": "1",
+    "две": "2",
+    "недел": "week",
+    "месяц": "month",
+    "год": "year",
+    "выходн": "weekend",
+    "начал": "early",
+    "середин": "mid",
+    "конц": "late",
 }
 
 
@@ -119,6 +133,14 @@ _FR = {
     "what": rf"(?P<what>week-?end|semaine|mois|année|an|{_any(_WEEKDAYS['fr'])}|{_any(_SEASONS['fr'])})",
     "month": f"(?P<month>{_any(_MONTHS['fr'])})",
     "weekday": f"(?P<weekday>{_any(_WEEKDAYS['fr'])})",
+}
+_RU = {
+    "n": rf"(?P<n>\d{{1,3}}|{_any(_COUNTS['ru'], 'одну', 'две')})",
+    "what": r"(?P<what>недел[еюия]|месяц[еа]?|год[уа]?|выходны[ехм]|понедельник|вторник|среду|четверг|пятницу"
+    r"|субботу|воскресенье|весной|летом|осенью|зимой)",
+    "month": r"(?P<month>(?:январ|феврал|апрел|сентябр|октябр|ноябр|декабр|ию[нл])[ьяею]"
+    r"|(?:март|август)[ае]?|ма[йяею])",
+    "weekday": "(?P<weekday>понедельник|вторник|среду|четверг|пятницу|субботу|воскресенье)",
 }
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)"
@@ -191,6 +213,27 @@ _FRENCH: _Rows = (
     (f"depuis {_FR['weekday']}", "since {weekday}"),
     (f"depuis {_YEAR}", "since {year}"),
     (f"(?<!chaque )(?:le |ce ){_FR['weekday']}", "on {weekday}"),
+)
+_RUSSIAN: _Rows = (
+    ("позавчера", "the day before yesterday"),
+    ("послезавтра", "the day after tomorrow"),
+    ("вчера(?: утром| днём| днем| вечером| ночью)?", "yesterday"),
+    ("сегодня(?: утром| днём| днем| вечером| ночью)?", "today"),
+    ("завтра", "tomorrow"),
+    (rf"(?:на |в )?(?:прошл|минувш)\w{{2,3}} {_RU['what']}", "last {what}"),
+    (rf"(?:на |в )?эт(?:ой|ом|от|у|и|им|их) {_RU['what']}", "this {what}"),
+    (rf"(?:на |в )?следующ\w{{2,3}} {_RU['what']}", "next {what}"),
+    (f"{_RU['n']} д(?:ень|ня|ней) назад", "{n} day ago"),
+    (f"{_RU['n']} недел[юиь] назад", "{n} week ago"),
+    (f"{_RU['n']} месяц(?:а|ев)? назад", "{n} month ago"),
+    (f"{_RU['n']} (?:года?|лет) назад", "{n} year ago"),
+    ("(?P<unit>неделю|месяц|год) назад", "1 {unit} ago"),
+    (rf"{_DAY}(?:-го)? {_RU['month']}(?: {_YEAR})?(?: года)?", "{day} {month} {year}"),
+    (rf"в (?P<part>начале|середине|конце) {_RU['month']}(?: {_YEAR})?", "{part} {month} {year}"),
+    (rf"в {_RU['month']}(?: {_YEAR})?(?: года)?", "in {month} {year}"),
+    (rf"в {_YEAR} году", "in {year}"),
+    (rf"с {_RU['month']}(?: {_YEAR})?", "since {month} {year}"),
+    (rf"во? {_RU['weekday']}", "on {weekday}"),
 )
 _JAPANESE: _Rows = (
     ("一昨日|おととい", "前天"),
@@ -274,6 +317,12 @@ _LANGUAGES: Sequence[tuple[str, bool, _Rows]] = (
         " décembre",
         True,
         _FRENCH,
+    ),
+    (
+        "вчера сегодня завтра прошл минувш эт следующ назад январ феврал март апрел _мая_ _мае_ июн июл"
+        " август сентябр октябр ноябр декабр _в_ _во_",
+        True,
+        _RUSSIAN,
     ),
     ("昨 今 明 一昨 おととい きのう ゆうべ きょう あした 先 来 曜 前 去 月の", False, _JAPANESE),
     ("제 어 오늘 내일 모레 지난 이번 다음 작년 올해 내년 요일 전 월 년", False, _KOREAN),

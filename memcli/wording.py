@@ -28,6 +28,12 @@ _ASKS_FOR_BEFORE = regex(
     re.IGNORECASE,
 )
 
+_ASKS_FOR_NOW = regex(
+    r"\b(?:current(?:ly)?|latest|newest|most recent(?:ly)?|now|nowadays|these days|at the moment)\b"
+    r"|现在|目前|当前|如今|最新",
+    re.IGNORECASE,
+)
+
 _BY_AN_EVENT = regex(
     r"\b(?P<before>before)\s(?P<one>(?:i|we|my|our|the)\s[^?.,;!]+)|\b(?:after|since)\s(?P<two>(?:i|we|my|our|the)\s[^?.,;!]+)"
     r"|(?:^|[，,我们在])(?P<three>[^，。？,?我们在]{2,10}?)(?:(?P<before_zh>[之以]前)|[之以]后)",
@@ -128,6 +134,11 @@ def denials(text: str) -> frozenset[str]:
 def asks_for_before(question: str) -> bool:
     """Whether a question is about what held before what holds now ("my previous job")."""
     return _ASKS_FOR_BEFORE.search(question) is not None
+
+
+def asks_for_now(question: str) -> bool:
+    """Whether a question is about what holds now ("my current weight")."""
+    return _ASKS_FOR_NOW.search(question) is not None
 
 
 def asked_event(question: str) -> tuple[bool, str]:
