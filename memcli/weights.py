@@ -123,7 +123,7 @@ class Weights:
     neither moves another set. Where an older note has the question's own words, no weight up to 0.2 puts
     the newer one first in more than 5 of 16 cases: that is for what supersedes."""
 
-    latest: float = 0.05
+    latest: float = 0.1
     """For the newest of those that meet the same words, where the question asks for what is now: of two that
     say as much of a weight the later one. Moves no set by more than 0.1."""
 
