@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memcli.passages import LETTER, date_words, is_all_unspaced, plain, stem, terms
+from memcli.passages import LETTER, date_words, is_all_unspaced, plain, stem, terms, without_joiners
 from memcli.text import regex
 from memcli.types import Candidate, Record
 from memcli.weights import WEIGHTS, Weights
@@ -65,9 +65,19 @@ def _counts(wanted: Sequence[str], candidates: Sequence[Candidate]) -> Iterable[
     if len(counting) == len(wanted):
         texts = [plain(candidate.passage) for candidate in candidates]
         return (count(term, texts) for term, count in counting.items())
-    # Taking a text apart costs five times as much.
-    counted = [Counter(terms(candidate.passage)) for candidate in candidates]
+    # Taking a text apart costs five times as much: those are that may hold one of the terms.
+    begun = [without_joiners(_beginning(term)) for term in wanted]
+    counted = [
+        Counter(terms(passage) if any(map(without_joiners(passage).__contains__, begun)) else ())
+        for passage in (candidate.passage for candidate in candidates)
+    ]
     return ([held[term] for held in counted] for term in wanted)
+
+
+def _beginning(term: str) -> str:
+    """What every word begins with that gives this term: stems lose endings and nothing else, but for a y
+    that becomes i; and 号 is 日."""
+    return term[:-1] if term.endswith(("i", "日")) and len(term) > 1 else term
 
 
 def _counting(term: str) -> Callable[[str, Sequence[str]], list[int]] | None:
@@ -84,8 +94,7 @@ def _count_anywhere(term: str, texts: Sequence[str]) -> list[int]:
 
 def _count_words(term: str, texts: Sequence[str]) -> list[int]:
     """How many words of each text have this stem."""
-    # Stems lose endings and nothing else, but for a y that becomes i.
-    prefix = term[:-1] if term.endswith("i") and len(term) > 1 else term
+    prefix = _beginning(term)
     # A pattern for each prefix would find no faster, and takes a millisecond to compile.
     word_at = _WORD.match
     counts = []

@@ -117,6 +117,7 @@ _LONGER = "0x0"
 # The same where all is ASCII, in a third of the time.
 _ASCII_RUN = regex(r"(?:[a-z0-9]++(?:[-_./:@+]|(?<=[0-9]),(?=[0-9]{3}))?)++")
 _JOINERS = "-_./:@+,"
+_NO_JOINERS = str.maketrans("", "", _JOINERS)
 _JOINER = regex(r"[-_./:@+]")
 _CAMEL_HUMP = regex(r"([a-z])([A-Z])")
 _CONTRACTION = regex(r"(?:n['’]t|['’](?:s|m|d|ve|ll|re))\b")
@@ -255,6 +256,11 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     return text
+
+
+def without_joiners(text: str) -> str:
+    """The text in which every one of its `terms` stands, without the marks that join them."""
+    return without_contractions(plain(text)).translate(_NO_JOINERS)
 
 
 def _runs(text: str) -> list[str]:
