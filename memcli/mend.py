@@ -414,8 +414,11 @@ def _is_indexed(store: LanceStore, name: str) -> bool:
 def _fill(side: Side, found: _Salvaged, who: identity.Identity) -> None:
     layout = side.layout()
     for name, (columns, rows) in found.rows.items():
-        if name in layout and name not in ("meta", "sums") and set(columns) <= set(layout[name]):
-            side.restore(name, columns, rows)
+        if name in layout and name not in ("meta", "sums"):
+            # A column whose name is damaged stands where it stood.
+            known = columns if set(columns) <= set(layout[name]) else layout[name]
+            if len(known) == len(columns):
+                side.restore(name, known, rows)
     meta = {name: value for name, value in found.meta.items() if _is_kept(name, value)}
     meta |= {"key": who.key, "tables": str(who.tables), "generation": str(who.generation)}
     side.restore("meta", ("key", "value"), meta.items())

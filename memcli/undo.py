@@ -79,8 +79,8 @@ def take_back(stores: Stores, *, count: int, now: Millis) -> Undone:
     begun = _begun(stores.read(), stores.read_side(), now=now)
     # What was begun is finished in here.
     with stores.write() as (store, side):
-        left = count if begun is None else count - max(1, len(begun.commands))
-        if begun is not None and (left <= 0 or not entries(side)):
+        left = count - len(begun.commands) if begun else count
+        if begun is not None and begun.commands and (left <= 0 or not entries(side)):
             return begun
         done = plan(store, side, count=left, now=now)
         side.begin_undo([number for command in done.commands for number in command.numbers])

@@ -411,12 +411,26 @@ def test_a_wrong_name_of_a_table_is_no_damage_of_the_tables(memory: Memory, name
     assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
 
 
+def test_a_column_of_another_name_is_found_and_its_rows_are_kept(memory: Memory) -> None:
+    memory.erase(memory.plan_forget(Selection(match=LAST)))
+    spoil_bytes(memory, b"TABLE tombstones (origin TEXT", b"TABLE tombstones (orioin TEXT")
+    assert doctor(memory)["side store"].state == "fail"
+    doctor(memory, fix=True)
+    assert doctor(memory) == {}
+    with memory.write_side() as side:
+        assert side.tombstones() > 0
+
+
+@pytest.mark.parametrize("row", ["task = 'jot'", "parent = 'no number'"])
+def test_a_row_that_was_not_written_so_is_damage_and_no_bug(memory: Memory, row: str) -> None:
+    memory.tasks.start("job")
+    spoil_side(memory, f"UPDATE task_versions SET {row}")
+    with pytest.raises(DamagedError, match=r"side\.db is damaged"):
+        memory.tasks.get("job")
+
+
 def test_a_list_of_tables_that_is_no_text_is_damage(memory: Memory) -> None:
-    memory.close()
-    with closing(sqlite3.connect(memory.side_path)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    held = memory.side_path.read_bytes()
-    memory.side_path.write_bytes(held.replace(b"CREATE TABLE tasks", b"CREATE TABLE t\xe4sks", 1))
+    spoil_bytes(memory, b"CREATE TABLE tasks", b"CREATE TABLE t\xe4sks")
     with pytest.raises(DamagedError):
         texts(memory)
     assert doctor(memory)["side store"].state == "fail"
@@ -462,6 +476,15 @@ def test_one_row_that_cannot_be_read_is_found_and_takes_no_other_with_it(
     assert (texts(memory), doctor(memory)) == ({FIRST, LAST}, {})
     turns = memory.session(session.id).turns
     assert turns[-1].text == "In the reeds"
+
+
+def spoil_bytes(memory: Memory, was: bytes, now: bytes) -> None:
+    memory.close()
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    held = memory.side_path.read_bytes()
+    assert held.count(was) == 1
+    memory.side_path.write_bytes(held.replace(was, now))
 
 
 def spoil_side(memory: Memory, sql: str) -> None:

@@ -249,11 +249,14 @@ class Side:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """The file as it is at one moment, for reading."""
+        """The file as it is at one moment, for reading. Raises DamagedError for what was not written so."""
         with self._translated():
             self._db.execute("BEGIN")
             try:
                 yield self._db
+            except (TypeError, ValueError, LookupError) as error:
+                # A bit of a row that flipped: nothing where there has to be something, no JSON, no number.
+                raise DamagedError(f"{self.path} is damaged ({error})", MEND) from error
             finally:
                 self._db.execute("ROLLBACK")
 
@@ -674,9 +677,8 @@ class Side:
 
     def layout(self) -> dict[str, list[str]]:
         """The columns of each table."""
-        with self.snapshot() as db:
-            names = [table for (table,) in db.execute(_TABLES)]
-            return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
+        with self._translated():
+            return _layout(self._db)
 
     def check(self) -> str | None:
         """What is wrong with the file; None when all is well. Raises DamagedError for what cannot be read."""
@@ -684,6 +686,8 @@ class Side:
             found = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
             if found != "ok":
                 return found
+            if _layout(self._db) != _layout_of_new():
+                return "its tables are not those that were made"
             for table, columns in JSON_COLUMNS.items():
                 wrong = " OR ".join(f"NOT json_valid({column})" for column in columns)
                 if self._db.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone():
@@ -721,6 +725,17 @@ def _state(meta: Mapping[str, str], erasing: frozenset[str]) -> State:
         seals={name: Seal(*seal) for name, seal in json.loads(meta.get("seals", "{}")).items()},
         is_dropping="dropping" in meta,
     )
+
+
+def _layout(db: sqlite3.Connection) -> dict[str, list[str]]:
+    names = [table for (table,) in db.execute(_TABLES)]
+    return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
+
+
+def _layout_of_new() -> dict[str, list[str]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        db.executescript(";".join(MIGRATIONS))
+        return _layout(db)
 
 
 def _version_in(path: Path) -> int:

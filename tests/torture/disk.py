@@ -17,12 +17,12 @@ import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from memcli.doctor import LOST, ChatUse, checks
-from memcli.errors import StoreError
+from memcli.errors import NothingMatchedError, StoreError
 from memcli.memory import Draft, Memory, open_memory
 from memcli.models.pick import ChatPlace
 from memcli.types import Filters, Query, Selection
@@ -52,6 +52,8 @@ def filled(data: Path) -> list[str]:
     memory.save_turn(memory.begin_session(), "user", "Where is the otter?")
     memory.keep_turns()
     memory.tasks.start("count")
+    memory.tasks.set("count", "herons", "seven")
+    memory.tasks.step("count")
     memory.close()
     return sorted(texts(opened(data)))
 
@@ -65,13 +67,24 @@ def texts(memory: Memory) -> list[str]:
     return [record.text for record in memory.export(Filters())]
 
 
+def _look_around(memory: Memory) -> None:
+    """Read what lies beside the memories. What is there may be missing: it is no memory."""
+    memory.undoable()
+    memory.proposals()
+    with suppress(NothingMatchedError):
+        memory.session("last")
+        for name in memory.tasks.names():
+            memory.tasks.get(name)
+
+
 # --- harm -----------------------------------------------------------------------------------------
 
 
 def _flip(path: Path, chance: random.Random) -> None:
     held = bytearray(path.read_bytes())
-    bit = chance.randrange(8 * len(held))
-    held[bit // 8] ^= 1 << bit % 8
+    # Of a byte that says something: most of a database is empty pages.
+    places = [place for place, byte in enumerate(held) if byte] or range(len(held))
+    held[chance.choice(places)] ^= 1 << chance.randrange(8)
     path.write_bytes(held)
 
 
@@ -150,6 +163,7 @@ class Patient:
         try:
             seen = sorted(texts(memory))
             hits = memory.recall(Query("heron pier", NOW), is_noted=False).hits
+            _look_around(memory)
             outcome = "reads on"
             if seen != self.whole:
                 outcome = "reads something else"
