@@ -694,7 +694,7 @@ class Memory:
 
     def undoable(self) -> Sequence[Undoable]:
         """The commands that can be taken back, the last one first."""
-        return undo.entries(self.read_side())
+        return undo.entries(self.read(), self.read_side(), now=self.clock())
 
     def last_done(self) -> Undoable | None:
         """What this process has changed last, as undo would take it back; None for nothing."""

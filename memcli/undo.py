@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,12 +40,50 @@ class Stores(Protocol):
         ...
 
 
-def entries(side: Side | None) -> Sequence[Undoable]:
+def entries(store: LanceStore, side: Side | None, *, now: Millis) -> Sequence[Undoable]:
     """The commands that can be taken back, the last one first."""
     if side is None:
         return ()
     with side.snapshot() as db:
-        return journal.entries(db)
+        known = journal.entries(db)
+    entry = store.state.applying
+    if entry is None:
+        return known
+    # Its process may have died before it did what it had noted: the next writer lets go of that.
+    part = _Part.of(store, side, entry, now=now)
+    return [done for command in known if (done := part.as_done(command)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The last part of an entry that is being carried out, and what of it is in the store."""
+
+    entry: int
+    added: Sequence[str]
+    there: Sequence[str]
+    beside: Sequence[journal.Kept]
+    done: Sequence[journal.Kept]
+
+    @classmethod
+    def of(cls, store: LanceStore, side: Side, entry: int, *, now: Millis) -> _Part:
+        with side.snapshot() as db:
+            added, kept = journal.added(db, [entry]), journal.changed(db, [entry])
+        records = {record.id: record for record in store.get([each.step.id for each in kept], now=now)}
+        beside = [each for each in kept if each.step.action in journal.BESIDE]
+        done = [
+            each for each in kept if each not in beside and _differs(records.get(each.step.id), each.step)
+        ]
+        return cls(entry, added, store.present(added), beside, done)
+
+    def as_done(self, command: Undoable) -> Undoable | None:
+        """The command without what was only noted; None where that is all."""
+        if self.entry not in command.numbers:
+            return command
+        added = command.added - len(self.added) + len(self.there)
+        if self.there or self.done:
+            return replace(command, added=added)
+        others = tuple(number for number in command.numbers if number != self.entry)
+        return replace(command, numbers=others, added=added) if others else None
 
 
 def plan(store: LanceStore, side: Side | None, *, count: int, now: Millis) -> Undone:
@@ -55,7 +93,8 @@ def plan(store: LanceStore, side: Side | None, *, count: int, now: Millis) -> Un
         NothingMatchedError: there is nothing to take back.
         UsageError: a command that ran at the same time has changed the same memory since.
     """
-    chosen = entries(side)[:count]
+    known = entries(store, side, now=now)
+    chosen = known[:count]
     if side is None or not chosen:
         raise NothingMatchedError(
             "there is nothing to take back", "see what there is with `memcli undo --list`"
@@ -67,7 +106,7 @@ def plan(store: LanceStore, side: Side | None, *, count: int, now: Millis) -> Un
     if touched is not None:
         raise UsageError(
             f"the memory {touched[0]} was changed since by another command that ran at the same time",
-            f"take that back too: memcli undo {_place(entries(side), touched[1])}",
+            f"take that back too: memcli undo {_place(known, touched[1])}",
         )
     return Undone(tuple(chosen), tuple(store.present(back.added)), tuple(back.changes(store, now=now)))
 
@@ -80,7 +119,7 @@ def take_back(stores: Stores, *, count: int, now: Millis) -> Undone:
     # What was begun is finished in here.
     with stores.write() as (store, side):
         left = count - len(begun.commands) if begun else count
-        if begun is not None and begun.commands and (left <= 0 or not entries(side)):
+        if begun is not None and begun.commands and (left <= 0 or not entries(store, side, now=now)):
             return begun
         done = plan(store, side, count=left, now=now)
         side.begin_undo([number for command in done.commands for number in command.numbers])
@@ -99,7 +138,7 @@ def _begun(store: LanceStore, side: Side | None, *, now: Millis) -> Undone | Non
     if side is None or not numbers:
         return None
     back = _Back.of(side, numbers)
-    commands = tuple(command for command in entries(side) if {*command.numbers} <= {*numbers})
+    commands = tuple(command for command in entries(store, side, now=now) if {*command.numbers} <= {*numbers})
     return Undone(commands, tuple(store.present(back.added)), tuple(back.changes(store, now=now)))
 
 
@@ -157,17 +196,14 @@ def finish(store: LanceStore, side: Side, *, now: Millis) -> None:
 
 def _look_at(store: LanceStore, side: Side, entry: int, *, now: Millis) -> None:
     """Keep of an entry what did come to be: its last part was one commit of the store, or none."""
-    with side.snapshot() as db:
-        added, kept = journal.added(db, [entry]), journal.changed(db, [entry])
-    there = store.present(added)
-    beside = [each for each in kept if each.step.action in journal.BESIDE]
-    records = {record.id: record for record in store.get([each.step.id for each in kept], now=now)}
-    done = [each for each in kept if each not in beside and _differs(records.get(each.step.id), each.step)]
+    part = _Part.of(store, side, entry, now=now)
+    beside = part.beside
     with side.change() as db:
-        if not there and not done:
+        if not part.there and not part.done:
             journal.take_back(db, [each.step for each in beside])
             beside = []
-        journal.keep_only(db, entry, added=there, changed=[each.number for each in (*done, *beside)])
+        changed = [each.number for each in (*part.done, *beside)]
+        journal.keep_only(db, entry, added=part.there, changed=changed)
         db.execute("DELETE FROM meta WHERE key = 'applying'")
 
 

@@ -393,6 +393,23 @@ def _tombstones(db: object) -> list[str]:
     return [origin for (origin,) in db.execute("SELECT origin FROM tombstones")]  # type: ignore[attr-defined]
 
 
+def test_what_was_only_noted_when_its_process_died_is_not_listed_as_done(memory: Memory) -> None:
+    known = memory.undoable()
+    with memory.write_side() as side:
+        side.note_steps("import", [Step("add", "a" * 20), Step("add", "b" * 20)], at=AT)
+    assert memory.undoable() == known
+    # So the command that is taken back is the one that was listed first.
+    assert memory.undo().commands == (known[0],)
+
+
+def test_of_what_was_half_noted_the_list_counts_what_is_there(memory: Memory, tmp_path: Path) -> None:
+    memory.absorb([history(tmp_path, "A heron", "An owl")], intake=Intake())
+    done = memory.undoable()[0]
+    with memory.write_side() as side:
+        side.note_steps("import", [Step("add", "a" * 20)], at=AT, entry=done.numbers[-1])
+    assert memory.undoable()[0].added == done.added == 2
+
+
 def test_an_undo_that_was_broken_off_is_finished_by_the_next_writer(memory: Memory, tmp_path: Path) -> None:
     before = exported(memory)
     move(memory, tmp_path)
