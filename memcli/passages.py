@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from memcli.text import regex
 from memcli.types import Millis
@@ -140,6 +140,38 @@ _STOP_ZH = """
 你好 您好 早上好 晚上好 下午好 晚安 谢谢 再见 嗨 好的 在吗
 """
 
+_STOP_ABROAD = (
+    # German
+    """
+    der die das den dem des ein eine einen einem einer eines und oder aber auch nicht kein keine keinen
+    ich du er sie wir ihr mich dich mir dir ihm ihn uns euch ihnen mein meine meinen meinem meiner dein
+    deine sein seine unser unsere ist sind bin bist war waren wird werden habe hast hat haben hatte kann
+    kannst muss soll wie wer wen wem wo wann warum wieso welche welchen welcher welches im auf aus bei
+    beim mit nach von vom zu zum zur für um über vor als noch schon mal bitte dass heißt denn doch nur
+    sehr gibt
+    """,
+    # Spanish
+    """
+    el la los las un una unos unas y o pero también yo tú él ella nosotros te se le lo nos mi mis tu tus
+    su sus es son soy eres era está están estoy ha hay tengo tiene tienes qué quién cómo dónde cuándo
+    cuál cuáles cuánto por para con sin de del al en sobre que muy más ya
+    """,
+    # French
+    """
+    le la les un une des du de et ou mais aussi je tu il elle nous vous te se ce cet cette ces mon ma
+    mes ton ta tes sa ses est sont suis était ai avons avez ont que qui quoi comment où quand pourquoi
+    quel quelle quels quelles par pour avec sans dans sur en au aux ne pas très
+    """,
+    # Russian
+    """
+    и или но а не я ты он она мы вы они мне меня тебе тебя мой моя моё мои моего моей моём твой твоя это
+    этот эта что кто как где когда почему какой какая какое какие в во на с со из у к по о об от до за
+    для же ли бы есть был была было были
+    """,
+)
+_FEWEST_ABROAD = 2
+"""So many of its words tell a language: "Die Hard" is no German."""
+
 STOP = frozenset(_STOP_EN.split())
 """English words, unstemmed, that say nothing of what a question is about: question words, auxiliaries,
 pronouns, and what is said in greeting or in asking to be told."""
@@ -227,13 +259,34 @@ def query_terms(text: str) -> list[str]:
     question made of stop words only.
     """
     found: dict[str, None] = {}
-    for run in dict.fromkeys(_runs(_GREETING.sub(" ", text))):
+    runs = dict.fromkeys(_runs(_GREETING.sub(" ", text)))
+    abroad = _stop_abroad(runs.keys())
+    for run in runs:
         if not run.isascii() and _IS_UNSPACED.match(run):
             for piece in _IS_STOP_ZH.split(run):
                 found.update(dict.fromkeys(_pairs(piece) or piece))
-        elif run not in STOP:
+        elif run not in STOP and run not in abroad:
             found.update(dict.fromkeys(_word_terms(run)))
     return list(found)
+
+
+def _stop_abroad(words: Set[str]) -> frozenset[str]:
+    """The stop words of the language that holds the most of these words; none where that is English.
+
+    By the most, because "die" and "son" are words in more than one.
+    """
+    abroad, all_abroad = _stops_abroad()
+    if all_abroad.isdisjoint(words):
+        return frozenset()
+    most = max(abroad, key=lambda stop: len(stop & words))
+    return most if len(most & words) >= max(_FEWEST_ABROAD, 1 + len(STOP & words)) else frozenset()
+
+
+@cache
+def _stops_abroad() -> tuple[tuple[frozenset[str], ...], frozenset[str]]:
+    """The stop words of each other language, as terms are read, and those of all."""
+    stops = tuple(frozenset(plain(words).split()) - STOP for words in _STOP_ABROAD)
+    return stops, frozenset().union(*stops)
 
 
 def is_unspaced(text: str) -> bool:

@@ -11,7 +11,7 @@ from memcli.text import regex
 from memcli.tongues import is_foreign
 from memcli.types import Hit
 from memcli.weights import WEIGHTS, Weights
-from memcli.wording import is_echo
+from memcli.wording import is_echo, is_small_talk
 
 _IS_PERSONAL = regex(
     r"\b(?:my|mine|myself|our)\b|(?<!\bhow )\b(?:do|did|am|was|have|had|are|were) (?:i|we)\b"
@@ -48,12 +48,12 @@ def scored(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) ->
 def relevant(question: str, hits: Sequence[Hit], *, weights: Weights = WEIGHTS) -> list[Hit]:
     """Those of `rank`'s hits that are worth telling a model, in the same order; often none.
 
-    The best has to pass a threshold; the others follow it (`following`, `relative_drop`). Greetings and
-    sums ask for no memory. What was replaced is left out, and what replaced it is as relevant as it was;
+    The best has to pass a threshold; the others follow it (`following`, `relative_drop`). Greetings, thanks
+    and sums ask for no memory. What was replaced is left out, and what replaced it is as relevant as it was;
     left out is, too, what a chat has left of the same question and of a model's own words, unless it is
     these that are asked for.
     """
-    if not query_terms(question) or _is_sum(question):
+    if not query_terms(question) or _is_sum(question) or is_small_talk(question):
         return []
     hits = [hit for hit in hits if not is_echo(question, hit.record)]
     shares = _relevance(question, hits, weights)

@@ -28,6 +28,20 @@ _ASKS_FOR_BEFORE = regex(
     re.IGNORECASE,
 )
 
+_SMALL_TALK = regex(
+    r"(?:[\W_]|\b(?:thank(?:s| you)|thx|ty|cheers|great|perfect|nice|cool|awesome|good|well|sure|fine"
+    r"|ok(?:ay)?|yes|yeah|yep|no|nope|hi|hello|hey|there|bye|goodbye|later|see|you|your|soon|so|very|much"
+    r"|that(?:['’]s)?|this|it|was|is|really|help(?:s|ed|ful)?|a|lot|sounds?|got|understood"
+    r"|good (?:morning|evening|night|afternoon)"
+    r"|how|are|doing|going|what['’]s up|for|the|answer|again|all|i|me|please|welcome|never|mind|sorry"
+    r"|haha|lol|hallo|danke|dir|ihnen|vielen|dank|tschüss|guten|tag|morgen|abend|hola|gracias|muchas|adiós|buen[oa]s"
+    r"|días|tardes|noches|merci|beaucoup|bonjour|bonsoir|salut|спасибо|большое|привет|здравствуйте|пока)\b"
+    r"|谢谢|多谢|感谢|太好了|好的|明白|知道|收到|不客气|辛苦|有帮助|帮大忙|没事|哈+|嗯+|[行好对]|可以|不错|厉害|很|你|您|的|了|吧|啊|呀|早"
+    r"|上午|早上|中午|下午|晚上|晚安|再见|拜拜|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?"
+    r"|감사합니다|고마워요?|안녕(?:하세요)?)+",
+    re.IGNORECASE,
+)
+
 _ASKS_FOR_NOW = regex(
     r"\b(?:current(?:ly)?|latest|newest|most recent(?:ly)?|now|nowadays|these days|at the moment)\b"
     r"|现在|目前|当前|如今|最新",
@@ -134,6 +148,11 @@ def denials(text: str) -> frozenset[str]:
 def asks_for_before(question: str) -> bool:
     """Whether a question is about what held before what holds now ("my previous job")."""
     return _ASKS_FOR_BEFORE.search(question) is not None
+
+
+def is_small_talk(question: str) -> bool:
+    """Whether a message only greets, thanks or agrees."""
+    return _SMALL_TALK.fullmatch(question) is not None
 
 
 def asks_for_now(question: str) -> bool:

@@ -166,6 +166,21 @@ def test_question_of_stop_words_has_no_terms(text: str) -> None:
     assert query_terms(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Erkläre mir die Fotosynthese", ["erklar", "fotosynthes"]),
+        ("¿Cuál es la capital de Australia?", ["capital", "australia"]),
+        ("Où est la clé de la cave ?", ["cle", "cav"]),
+        ("Что я купил для бабушки?", ["купил", "бабушки"]),
+        ("When did my grandma die?", ["grandma", "die"]),
+        ("Die Hard", ["die", "hard"]),
+    ],
+)
+def test_stop_words_are_those_of_the_language_of_a_question(text: str, left: list[str]) -> None:
+    assert query_terms(text) == left
+
+
 @given(st.text(max_size=300))
 def test_terms_are_never_empty_strings(text: str) -> None:
     assert "" not in terms(text)

@@ -56,6 +56,19 @@ def test_nothing_is_told_when_nothing_is_relevant(question: str, *, with_vectors
     assert told(question, [(text, cosine if with_vectors else None) for text, cosine in EVERYDAY]) == []
 
 
+@pytest.mark.parametrize(
+    "said", ["thanks, that helped", "Great, thank you!", "谢谢你，很有帮助", "Danke dir!", "¡Muchas gracias!"]
+)
+def test_thanks_ask_for_no_memory(said: str) -> None:
+    texts = [
+        "It helps to let it dry, thank you.",
+        "很有帮助的一本书",
+        "Danke für das Rezept",
+        "Gracias por el libro",
+    ]
+    assert told(said, [*EVERYDAY, *((text, 0.95) for text in texts)]) == []
+
+
 def test_only_what_is_relevant_is_told() -> None:
     answer = "The spare key of the shed is under the third beehive."
     assert told("Where is the spare key of the shed?", [*EVERYDAY, (answer, 0.88)]) == [answer]
