@@ -519,8 +519,9 @@ def _says_the_same(one: _Told, other: _Told, weights: Weights) -> bool:
         return True
     if one.gist.fixed != other.gist.fixed or one.speaker != other.speaker:
         return False
-    shared = len(one.gist.words & other.gist.words)
-    return shared > 1 and shared >= weights.same_words * len(one.gist.words | other.gist.words)
+    words, others = one.gist.words, other.gist.words
+    shared = len(words & others)
+    return shared > 1 and shared >= weights.same_words * (len(words) + len(others) - shared)
 
 
 def _speaker(record: Record) -> str | None:
