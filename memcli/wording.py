@@ -29,16 +29,16 @@ _ASKS_FOR_BEFORE = regex(
 )
 
 _SMALL_TALK = regex(
-    r"(?:[\W_]|\b(?:thank(?:s| you)|thx|ty|cheers|great|perfect|nice|cool|awesome|good|well|sure|fine"
+    r"(?:[\W_]|\b(?:good (?:morning|evening|night|afternoon)|thank(?:s| you)|thx|ty|cheers|great|perfect|nice|cool|awesome"
+    r"|good|well|sure|fine"
     r"|ok(?:ay)?|yes|yeah|yep|no|nope|hi|hello|hey|there|bye|goodbye|later|see|you|your|soon|so|very|much"
     r"|that(?:['’]s)?|this|it|was|is|really|help(?:s|ed|ful)?|a|lot|sounds?|got|understood"
-    r"|good (?:morning|evening|night|afternoon)"
     r"|how|are|doing|going|what['’]s up|for|the|answer|again|all|i|me|please|welcome|never|mind|sorry"
     r"|haha|lol|hallo|danke|dir|ihnen|vielen|dank|tschüss|guten|tag|morgen|abend|hola|gracias|muchas|adiós|buen[oa]s"
     r"|días|tardes|noches|merci|beaucoup|bonjour|bonsoir|salut|спасибо|большое|привет|здравствуйте|пока)\b"
-    r"|谢谢|多谢|感谢|太好了|好的|明白|知道|收到|不客气|辛苦|有帮助|帮大忙|没事|哈+|嗯+|[行好对]|可以|不错|厉害|很|你|您|的|了|吧|啊|呀|早"
-    r"|上午|早上|中午|下午|晚上|晚安|再见|拜拜|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?"
-    r"|감사합니다|고마워요?|안녕(?:하세요)?)+",
+    r"|谢谢|多谢|感谢|太好了|好的|明白|知道|收到|不客气|辛苦|有帮助|帮大忙|没事|哈+|嗯+|[行好对]|可以|不错|厉害|很|你|您|的|了|吧|啊|呀"
+    r"|上午|早上|早|中午|下午|晚上|晚安|再见|拜拜|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?"
+    r"|감사합니다|고마워요?|안녕(?:하세요)?)++",
     re.IGNORECASE,
 )
 

@@ -57,7 +57,15 @@ def test_nothing_is_told_when_nothing_is_relevant(question: str, *, with_vectors
 
 
 @pytest.mark.parametrize(
-    "said", ["thanks, that helped", "Great, thank you!", "谢谢你，很有帮助", "Danke dir!", "¡Muchas gracias!"]
+    "said",
+    [
+        "thanks, that helped",
+        "Great, thank you!",
+        "谢谢你，很有帮助",
+        "Danke dir!",
+        "¡Muchas gracias!",
+        "早上好，辛苦了",
+    ],
 )
 def test_thanks_ask_for_no_memory(said: str) -> None:
     texts = [
