@@ -29,8 +29,8 @@ _ASKS_FOR_BEFORE = regex(
 )
 
 _SMALL_TALK = regex(
-    r"(?:[\W_]|\b(?:good (?:morning|evening|night|afternoon)|thank(?:s| you)|thx|ty|cheers|great|perfect|nice|cool|awesome"
-    r"|good|well|sure|fine"
+    r"(?:[\W_]|\b(?:good (?:morning|evening|night|afternoon)|thank(?:s| you)"
+    r"|thx|ty|cheers|great|perfect|nice|cool|awesome|good|well|sure|fine"
     r"|ok(?:ay)?|yes|yeah|yep|no|nope|hi|hello|hey|there|bye|goodbye|later|see|you|your|soon|so|very|much"
     r"|that(?:['’]s)?|this|it|was|is|really|help(?:s|ed|ful)?|a|lot|sounds?|got|understood"
     r"|how|are|doing|going|what['’]s up|for|the|answer|again|all|i|me|please|welcome|never|mind|sorry"
