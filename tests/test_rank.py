@@ -422,6 +422,12 @@ KEY = "The key of the shed is under the hive"
             candidate("The shed key hangs at hook 7 now", cosine=0.849, created_at=NOON),
             candidate("The shed key hangs at hook 4 now", cosine=0.85, created_at=NOON - 400 * DAY),
         ),
+        # Of what meets the same words, where it is asked for what is now.
+        (
+            "latest",
+            candidate("The current shed key: 7", cosine=0.848, created_at=NOON),
+            candidate("The current shed key: 4", cosine=0.85, created_at=NOON - 3 * DAY),
+        ),
         # Somebody asked for it always to be known.
         (
             "p0",
@@ -446,7 +452,7 @@ KEY = "The key of the shed is under the hive"
 def test_a_step_that_moves_no_data_set_parts_what_stands_level(
     step: str, first: Candidate, second: Candidate
 ) -> None:
-    question = "shed key nuts Wren under hive"
+    question = "current shed key" if step == "latest" else "shed key nuts Wren under hive"
     far = [candidate(f"Something else {n}", cosine=0.7) for n in range(12)]
 
     def best(weights: Weights) -> Record:

@@ -133,15 +133,25 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Await `work` from ordinary code, from any thread. Raises StoreError for what Lance reports."""
     import asyncio
-    from concurrent.futures import wait
 
-    future = asyncio.run_coroutine_threadsafe(work, _running_loop())
+    loop, begun, over = _running_loop(), threading.Event(), threading.Event()
+
+    async def to_its_end() -> T:
+        begun.set()
+        try:
+            return await work
+        finally:
+            over.set()
+
     with translated():
         try:
-            return future.result()
+            return asyncio.run_coroutine_threadsafe(to_its_end(), loop).result()
         except KeyboardInterrupt:
-            # A commit that went on would land after the lock of its writer is let go of.
-            wait([future])
+            # A commit that went on would land after the lock of its writer is let go of. After another turn
+            # of the loop it has begun, if it ever does.
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+            if begun.is_set():
+                over.wait()
             raise
 
 
