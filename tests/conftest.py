@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +16,9 @@ from hypothesis import settings
 # A busy machine is no failure.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+# A shell ignores Ctrl-C for what it runs in the background, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 XDG = {
     "XDG_DATA_HOME": ".local/share",
