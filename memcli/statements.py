@@ -698,6 +698,7 @@ _A_JOB = (
 )
 _JUST = r"(?: (?:now|just|currently|recently|finally|both|actually|officially))*"
 
+_BY_THE_WAY = r"(?:,? (?:by the way|btw))?"
 _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "home",
@@ -734,6 +735,7 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
         "home",
         _Sign.of("我家", r"CUE(?:现在|目前)?在[^，。；]{1,10}(?:[区市路街镇村县省楼]|小区|附近|旁边)"),
     ),
+    ("home", _Sign.of("new address|new home address", rf"^(?:my |our )?CUE{_BY_THE_WAY}: ")),
     ("home", _Sign.of("地址|住址|新家在", r"(?:我家?|用户)?的?新?CUE(?:现在)?(?:是|改|换|变|在|：|:)")),
     (
         "work",
@@ -747,6 +749,13 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             rf"|{_I}{_JUST} (?:got|found|landed|accepted|started) (?:an?|the|my) (?:new )?job"
             r" (?:at|with|as|in)\b"
             r"|\bmy (?:new |current )*job is (?:now )?(?:at|as|with)\b",
+        ),
+    ),
+    (
+        "work",
+        _Sign.of(
+            "teach at|teaches at|teaching at",
+            rf"(?:{_I}{_JUST} |^)CUE (?:the )?(?-i:[A-Z])",
         ),
     ),
     (
@@ -778,6 +787,14 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
     (
         "phone",
         _Sign.of(
+            "my number|new number|new phone|new mobile",
+            rf"(?:\b(?:my|our|user['’]s) (?:new )?|^)CUE(?: number)?{_BY_THE_WAY}"
+            r"(?: is(?: now)?|:) [+(]?\d[\d ()-]{4}",
+        ),
+    ),
+    (
+        "phone",
+        _Sign.of(
             "手机|电话",
             r"(?:我的?|新|用户的?)+CUE号?码?(?:现在)?(?:是|改成|换成|改为|：|:)? ?\+?\d{3}",
         ),
@@ -790,6 +807,10 @@ _SLOTS: tuple[tuple[str, _Sign], ...] = (
             r" (?:has changed\b|is (?:now )?(?=\S+@|\[))"
             r"|^e-?mail(?: address)?: \S+@",
         ),
+    ),
+    (
+        "email",
+        _Sign.of("new email|new e-mail", rf"^(?:my |our )?CUE(?: address)?{_BY_THE_WAY}: (?=\S+@|\[)"),
     ),
     ("email", _Sign.of("邮箱", r"(?:我|用户)的?新?CUE(?:地址)?(?:现在)?(?:是|改|换)")),
     (
