@@ -120,6 +120,8 @@ def checks(memory: Memory, *, config: Path, chat: ChatUse, fix: bool = False) ->
         chat: the chat models of the settings.
         fix: whether to mend.
     """
+    # Every file is looked at here: what is wrong is told and not refused.
+    memory.looks_at_rows = False
     subject = _Subject(memory, config)
     for row in _PLACE:
         yield _told(row, subject, fix=fix)

@@ -203,12 +203,14 @@ class Memory:
         clock: the time in milliseconds; a replay or a test hands in its own.
         notice: told what a person should know meanwhile, a sentence each.
         student: opens the model that learns what rules do not see; None for rules alone.
+        looks_at_rows: whether rows that are not what was written are refused where a look takes little.
     """
 
     place: Place
     clock: Callable[[], Millis]
     notice: Callable[[str], None] = _silent
     student: Callable[[], ChatModel | None] | None = None
+    looks_at_rows: bool = True
     _embedder: Picked | None = field(default=None, init=False)
     _side: tuple[int, Side] | None = field(default=None, init=False)
     _database: Database | None = field(default=None, init=False)
@@ -1179,7 +1181,7 @@ class Memory:
         """The store as it is now, over one connection as long as the side store is the same file."""
         if self._database is None:
             self._database = Database(self.place.lance)
-        return LanceStore(self.place.lance, side, database=self._database)
+        return LanceStore(self.place.lance, side, database=self._database, looks_at_rows=self.looks_at_rows)
 
     @contextmanager
     def write(self) -> Iterator[tuple[LanceStore, Side]]:

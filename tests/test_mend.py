@@ -184,6 +184,15 @@ def test_a_text_that_was_changed_on_disk_is_named_when_it_is_mended(memory: Memo
     assert (check.state, changed.id in check.found) == ("warn", True)
 
 
+def test_a_text_that_was_changed_on_disk_is_told_to_nobody(memory: Memory) -> None:
+    change_a_text(memory)
+    memory.close()
+    with pytest.raises(DamagedError, match="not what was written"):
+        list(memory.export(Filters()))
+    with pytest.raises(DamagedError, match="not what was written"):
+        memory.recall(Query("heron", now=0))
+
+
 def _compact(memory: Memory) -> None:
     with memory.write() as (store, _):
         store.compact(keep_ms=0)

@@ -345,7 +345,8 @@ class Database:
     def __init__(self, uri: str) -> None:
         # The compiled connect takes a relative path that begins with "db" for the cloud.
         self.uri = uri if "://" in uri else str(Path(uri).absolute())
-
+        self.looked_at: set[str] = set()
+        """Files that were found to be what was written."""
         self._connection: Any = None
 
     async def _connected(self) -> Any:

@@ -161,12 +161,16 @@ def still_there(lance: Path, sums: Mapping[str, Sum]) -> dict[str, Sum]:
 
 
 def check_rows(lance: Path, table: str, sums: Mapping[str, Sum]) -> None:
-    """Compare the files that hold rows, before they are copied. Raises DamagedError."""
-    prefixes = tuple(f"{table}.lance/{part}/" for part in ROWS)
-    rows = {file: known for file, known in sums.items() if file.startswith(prefixes)}
-    fault = next(faults(lance, rows), None)
+    """Compare the files that hold rows with what was written. Raises DamagedError."""
+    fault = next(faults(lance, rows_of(table, sums)), None)
     if fault is not None:
         raise damaged(table, f"{fault.file} {fault.why}")
+
+
+def rows_of(table: str, sums: Mapping[str, Sum]) -> dict[str, Sum]:
+    """Of the sums those of the files that hold a table's rows."""
+    prefixes = tuple(f"{table}.lance/{part}/" for part in ROWS)
+    return {file: known for file, known in sums.items() if file.startswith(prefixes)}
 
 
 def faults(lance: Path, sums: Mapping[str, Sum]) -> Iterator[Fault]:
