@@ -101,14 +101,16 @@ _ASKS = regex(
 )
 
 
-@lru_cache(maxsize=8192)
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text that state something: no questions, no code, nobody else's words.
 
     None of a text that is too long to be a statement.
     """
-    if len(text) > LONGEST_CHARS:
-        return ()
+    return () if len(text) > LONGEST_CHARS else _sentences(text)
+
+
+@lru_cache(maxsize=8192)
+def _sentences(text: str) -> tuple[str, ...]:
     folded = text.casefold()
     for pattern, cues in _OF_OTHERS:
         if any(map(folded.__contains__, cues)):
@@ -1120,11 +1122,14 @@ def _cues_near(word: str) -> tuple[str, ...]:
     return tuple(cue for cue, longest in _LATIN_CUES.items() if longest in word)
 
 
-@lru_cache(maxsize=32_768)
 def said(text: str) -> Said:
     """What a text of the person tells; nothing where it only talks."""
-    if len(text) > LONGEST_CHARS:
-        return _NOTHING
+    # What is too long to be a statement is not kept either.
+    return _NOTHING if len(text) > LONGEST_CHARS else _said(text)
+
+
+@lru_cache(maxsize=16_384)
+def _said(text: str) -> Said:
     cues = _cues_in(text.casefold())
     if not cues:
         return _NOTHING

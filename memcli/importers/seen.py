@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 _CACHE_KIB = 8_192
-_AT_HAND = 250_000
-"""So many values stay in memory (20 MB): most files hold no more, and need no database."""
+_AT_HAND = 100_000
+"""So many values stay in memory (8 MB): most files hold no more, and need no database."""
 
 
 class Seen:
