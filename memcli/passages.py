@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 
 from memcli.text import regex
+from memcli.tongues import STOP_WORDS, tongue_of
 from memcli.types import Millis
 from memcli.variants import simplified
 
@@ -124,15 +125,6 @@ _CONTRACTION = regex(r"(?:n['’]t|['’](?:s|m|d|ve|ll|re))\b")
 _ACCENT = regex("[\u0300-\u036f]")
 _ORDINAL = regex(r"^([0-9]+)(?:st|nd|rd|th)$")
 
-_STOP_EN = """
-a about after again all also am an and any anything are as at be because been before being both but by can
-could did do does doing during each else ever few for from had has have having he her here hers him his how
-i if in into is it its just let many me mine more most much my no nor not now of off on once only or other
-our ours out over own please same shall she should so some something such than that the their theirs them
-then there these they this those through to too under until up us very was we were what when where which
-while who whom whose why will with would yes you your yours ca wo
-bye hello hey hi know ok okay remember remind said say tell thank thanks today
-"""
 _STOP_ZH = """
 什么时候 什么 哪些 哪个 哪里 哪儿 哪位 哪天 哪 谁 怎么样 怎么 怎样 为什么 为何 如何 多少 几个
 是不是 有没有 是否 我们 你们 他们 她们 咱们 我 你 您 他 她 它 们 这个 那个 这些 那些 这里 那里 这 那
@@ -140,41 +132,8 @@ _STOP_ZH = """
 你好 您好 早上好 晚上好 下午好 晚安 谢谢 再见 嗨 好的 在吗
 """
 
-_STOP_ABROAD = (
-    # German
-    """
-    der die das den dem des ein eine einen einem einer eines und oder aber auch nicht kein keine keinen
-    ich du er sie wir ihr mich dich mir dir ihm ihn uns euch ihnen mein meine meinen meinem meiner dein
-    deine sein seine unser unsere ist sind bin bist war waren wird werden habe hast hat haben hatte kann
-    kannst muss soll wie wer wen wem wo wann warum wieso welche welchen welcher welches im auf aus bei
-    beim mit nach von vom zu zum zur für um über vor als noch schon mal bitte dass heißt denn doch nur
-    sehr gibt
-    """,
-    # Spanish
-    """
-    el la los las un una unos unas y o pero también yo tú él ella nosotros te se le lo nos mi mis tu tus
-    su sus es son soy eres era está están estoy ha hay tengo tiene tienes qué quién cómo dónde cuándo
-    cuál cuáles cuánto por para con sin de del al en sobre que muy más ya
-    """,
-    # French
-    """
-    le la les un une des du de et ou mais aussi je tu il elle nous vous te se ce cet cette ces mon ma
-    mes ton ta tes sa ses est sont suis était ai avons avez ont que qui quoi comment où quand pourquoi
-    quel quelle quels quelles par pour avec sans dans sur en au aux ne pas très
-    """,
-    # Russian
-    """
-    и или но а не я ты он она мы вы они мне меня тебе тебя мой моя моё мои моего моей моём твой твоя это
-    этот эта что кто как где когда почему какой какая какое какие в во на с со из у к по о об от до за
-    для же ли бы есть был была было были
-    """,
-)
-_FEWEST_ABROAD = 2
-"""So many of its words tell a language: "Die Hard" is no German."""
-
-STOP = frozenset(_STOP_EN.split())
-"""English words, unstemmed, that say nothing of what a question is about: question words, auxiliaries,
-pronouns, and what is said in greeting or in asking to be told."""
+STOP = frozenset(STOP_WORDS["en"].split())
+"""English words, unstemmed, that say nothing of what a question is about."""
 
 STOP_ZH = frozenset(_STOP_ZH.split())
 """The same in Chinese, only such as are rarely part of another word (of 没, 过 and 会 too many are)."""
@@ -259,9 +218,8 @@ def query_terms(text: str) -> list[str]:
     question made of stop words only.
     """
     found: dict[str, None] = {}
-    runs = dict.fromkeys(_runs(_GREETING.sub(" ", text)))
-    abroad = _stop_abroad(runs.keys())
-    for run in runs:
+    abroad = _stop_abroad(tongue_of(text))
+    for run in dict.fromkeys(_runs(_GREETING.sub(" ", text))):
         if not run.isascii() and _IS_UNSPACED.match(run):
             for piece in _IS_STOP_ZH.split(run):
                 found.update(dict.fromkeys(_pairs(piece) or piece))
@@ -270,23 +228,10 @@ def query_terms(text: str) -> list[str]:
     return list(found)
 
 
-def _stop_abroad(words: Set[str]) -> frozenset[str]:
-    """The stop words of the language that holds the most of these words; none where that is English.
-
-    By the most, because "die" and "son" are words in more than one.
-    """
-    abroad, all_abroad = _stops_abroad()
-    if all_abroad.isdisjoint(words):
-        return frozenset()
-    most = max(abroad, key=lambda stop: len(stop & words))
-    return most if len(most & words) >= max(_FEWEST_ABROAD, 1 + len(STOP & words)) else frozenset()
-
-
 @cache
-def _stops_abroad() -> tuple[tuple[frozenset[str], ...], frozenset[str]]:
-    """The stop words of each other language, as terms are read, and those of all."""
-    stops = tuple(frozenset(plain(words).split()) - STOP for words in _STOP_ABROAD)
-    return stops, frozenset().union(*stops)
+def _stop_abroad(tongue: str | None) -> frozenset[str]:
+    """The stop words of another language than English, as terms are read."""
+    return frozenset(plain(STOP_WORDS.get(tongue or "", "")).split()) - STOP
 
 
 def is_unspaced(text: str) -> bool:

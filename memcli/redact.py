@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from hashlib import sha256
 from typing import Any, TypeAlias
 from unicodedata import decimal, normalize
 
+from memcli.text import Cues
 from memcli.types import Record
 
 
@@ -682,7 +683,7 @@ def _spans(text: str) -> list[Span]:
     folded = text if text.isascii() else text.translate(_FOLDED)
     if _MARKER_BEGINS in folded:
         folded = _MARKER.sub(lambda marker: _TAKEN * len(marker[0]), folded)
-    held = _held(folded.lower())
+    held = _CUES.held_by(folded.lower())
     spans: list[Span] = []
     for search, cues, rows in _STEPS:
         found = search(folded, [cue for cue in cues if cue in held], rows)
@@ -690,20 +691,6 @@ def _spans(text: str) -> list[Span]:
             folded = _blanked(folded, found)
             spans += found
     return spans
-
-
-def _held(lower: str) -> Collection[str]:
-    """The cues that a text holds."""
-    if not lower.isascii():
-        return [cue for cue in _CUES if cue in lower]
-    # Word by word: of most words it is known which cues they can be a part of.
-    near = {cue for word in set(lower.split()) if not word.isdigit() for cue in _cues_near(word)}
-    return {cue for cue in near if cue in lower}
-
-
-@lru_cache(maxsize=16_384)
-def _cues_near(word: str) -> tuple[str, ...]:
-    return tuple(cue for cue in _CUES if cue.isascii() and max(cue.split(), key=len) in word)
 
 
 def _blanked(text: str, spans: list[Span]) -> str:
@@ -820,7 +807,7 @@ _STEPS: tuple[tuple[_Search, tuple[str, ...], tuple[Secret, ...]], ...] = (
         CODES,
     ),
 )
-_CUES = tuple(dict.fromkeys(cue for _, cues, _ in _STEPS for cue in cues))
+_CUES = Cues(cue for _, cues, _ in _STEPS for cue in cues)
 
 # No vendor's key is shorter.
 _KEY_CHARS = 16

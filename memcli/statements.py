@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from memcli import statements_abroad as abroad
 from memcli.passages import query_terms, terms
-from memcli.text import regex
+from memcli.text import Cues, regex
 
 LONGEST_CHARS = 600
 MOST_SENTENCES = 6
@@ -1101,25 +1101,10 @@ _SIGNS = (
     _COUNTED_ZH,
     _NOW,
 )
-_CUES, _OVER_CUES, _SLOT_CUES = (
-    frozenset[str]().union(*(sign.cues for sign in signs)) for signs in (_SIGNS, _OVER_SIGNS, _SLOT_SIGNS)
+_CUES = Cues(cue for sign in _SIGNS for cue in sign.cues)
+_OVER_CUES, _SLOT_CUES = (
+    frozenset[str]().union(*(sign.cues for sign in signs)) for signs in (_OVER_SIGNS, _SLOT_SIGNS)
 )
-_LATIN_CUES = {cue: max(cue.split(), key=len) for cue in _CUES if cue.isascii()}
-"""Each with its longest word."""
-
-
-def _cues_in(whole: str) -> Collection[str]:
-    """The cues that a folded text holds."""
-    if not whole.isascii():
-        return [cue for cue in _CUES if cue in whole]
-    # Word by word: of most words it is known which cues they can be a part of.
-    near = {cue for word in set(whole.split()) if not word.isdigit() for cue in _cues_near(word)}
-    return [cue for cue in near if cue in whole]
-
-
-@lru_cache(maxsize=16_384)
-def _cues_near(word: str) -> tuple[str, ...]:
-    return tuple(cue for cue, longest in _LATIN_CUES.items() if longest in word)
 
 
 def said(text: str) -> Said:
@@ -1130,7 +1115,7 @@ def said(text: str) -> Said:
 
 @lru_cache(maxsize=16_384)
 def _said(text: str) -> Said:
-    cues = _cues_in(text.casefold())
+    cues = _CUES.held_by(text.casefold())
     if not cues:
         return _NOTHING
     over: list[Over] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import Any, cast
 
 
@@ -24,6 +26,30 @@ class _Late:
 def regex(source: str, flags: int = 0) -> re.Pattern[str]:
     """A regular expression that is compiled when it is first used: a command needs few of all there are."""
     return cast("re.Pattern[str]", _Late(source, flags))
+
+
+class Cues:
+    """Words and phrases of which a text has to hold one for a closer look at it to be worth its time.
+
+    Args:
+        cues: in small letters.
+    """
+
+    def __init__(self, cues: Iterable[str]) -> None:
+        self._cues = frozenset(cues)
+        self._longest_words = {cue: max(cue.split(), key=len) for cue in self._cues if cue.isascii()}
+        # Of most words of a text it is known which cues they can be a part of.
+        self._near = lru_cache(maxsize=16_384)(self._near_word)
+
+    def held_by(self, text: str) -> Collection[str]:
+        """Those that a text in small letters holds; word by word, for to look for each takes longer."""
+        if not text.isascii():
+            return {cue for cue in self._cues if cue in text}
+        near = {cue for word in set(text.split()) if not word.isdigit() for cue in self._near(word)}
+        return {cue for cue in near if cue in text}
+
+    def _near_word(self, word: str) -> tuple[str, ...]:
+        return tuple(cue for cue, longest in self._longest_words.items() if longest in word)
 
 
 _UNSTORABLE = regex("[\0\ud800-\udfff]")
