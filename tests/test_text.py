@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.text import clean, is_unicode, neutral
+from memcli.text import Cues, clean, is_unicode, neutral
 
 ANY_TEXT = st.text(st.characters())
 
@@ -55,3 +55,14 @@ def test_text_is_unicode_when_it_can_be_written_as_utf_8(text: str) -> None:
 )
 def test_a_terminal_obeys_nothing_of_a_neutral_text(given: str, shown: str) -> None:
     assert neutral(given) == shown
+
+
+CUES = ("pin", "is my ", "pass", "mot de passe", "密", "://", "a new ")
+PIECES = st.sampled_from(
+    [*CUES, "shopping", " ", "is", "my", "new", "12", "\n", "密码", "é", "de passe", "https"]
+)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_a_text_holds_the_cues_that_stand_in_it(text: str) -> None:
+    assert set(Cues(CUES).held_by(text)) == {cue for cue in CUES if cue in text}
