@@ -121,6 +121,8 @@ def members_of(archive: BinaryIO) -> list[Member]:
 
 def _is_file(info: ZipInfo) -> bool:
     """Whether it is a file that somebody put there: no directory, link, resource fork or hidden file."""
+    if not info.filename:
+        return False
     parts = info.filename.split("/")
     is_hidden = any(part.startswith(".") and part.strip(".") for part in parts)
     is_junk = parts[0] == "__MACOSX" or parts[-1].lower() in _JUNK_NAMES
@@ -152,7 +154,11 @@ def _member_pieces(archive: ZipFile, info: ZipInfo) -> Iterator[bytes]:
     if info.flag_bits & _ENCRYPTED:
         raise OSError("it is encrypted; unpack the archive with its password and import the folder")
     _refuse_bomb(info.file_size, info.compress_size)
-    errors = (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, lzma.LZMAError, zlib.error)
+    # ValueError: a name before the content that is no text.
+    errors = (
+        *(BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ValueError),
+        *(lzma.LZMAError, zlib.error),
+    )
     try:
         opened = archive.open(info)
     except errors as error:

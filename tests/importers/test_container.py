@@ -171,6 +171,22 @@ def test_member_that_does_not_match_its_sum_is_damaged() -> None:
     assert "the compressed data is damaged: bad crc-32" in damage_of(data, "a.json")
 
 
+def test_member_whose_name_is_no_text_is_damaged() -> None:
+    data = bytearray(zip_of({"a.json": b"[1]"}))
+    # In the header before the content: what the directory at the end says of it stays readable.
+    data[7] |= 0x08
+    data[30] = 0x80
+    assert "a.json cannot be read: it cannot be unpacked" in damage_of(bytes(data), "a.json")
+
+
+def test_member_without_a_name_is_left_out() -> None:
+    data = zip_of({"a.json": b"[1]", "b.json": b"[2]"})
+    directory = data.rindex(b"PK\x01\x02")
+    nameless = data[: directory + 46] + b"\0" + data[directory + 47 :]
+    with source_of(nameless, name="export.zip").members() as members:
+        assert list(members) == ["a.json"]
+
+
 @pytest.mark.parametrize("cut", [30, 100, -10])
 def test_archive_that_is_cut_off_is_refused(cut: int) -> None:
     source = source_of(zip_of({"a.json": os.urandom(500)})[:cut], name="export.zip")
