@@ -16,7 +16,7 @@ from memcli.importers.parts import Part, parts
 from memcli.importers.records import is_of_lines
 from memcli.importers.seen import Seen, scratch, translated
 from memcli.reading import NOTES_KEPT, Reading, Sessions, all_of, bad_line_again, so_far
-from memcli.redact import scrub_record
+from memcli.redact import scrub_records
 from memcli.renewal import AS_EXPORTED
 from memcli.text import regex
 from memcli.types import (
@@ -473,7 +473,7 @@ def _of_document(document: Document, now: Millis) -> Record:
 
 
 def _wanted(records: Iterator[_Told], tally: _Tally, intake: Intake) -> Iterator[_Told]:
-    """The records that the person asked for, without their secrets."""
+    """The records that the person asked for."""
     for told in records:
         record = told.record
         if intake.role is not None and record.role != intake.role:
@@ -485,8 +485,6 @@ def _wanted(records: Iterator[_Told], tally: _Tally, intake: Intake) -> Iterator
         else:
             if intake.project and not record.project:
                 record = replace(record, project=intake.project)
-            if not intake.allow_sensitive:
-                record = _scrubbed(record, tally.redacted)
             # A copy of each would take longer than to look whether it is another.
             yield told if record is told.record else replace(told, record=record)
 
@@ -497,12 +495,6 @@ def _own(record: Record, tally: _Tally) -> Iterator[_Told]:
         yield _Told(record)
     else:
         tally.skipped["bad-id"] += 1
-
-
-def _scrubbed(record: Record, redacted: Counter[str]) -> Record:
-    scrubbed, found = scrub_record(record)
-    redacted.update(found)
-    return scrubbed
 
 
 # --- records → changes ----------------------------------------------------------------------------
@@ -558,7 +550,7 @@ class Pile:
     def _store(self, shelf: Shelf) -> None:
         marked = [
             (told, lifecycle.origin_of(told.record, shelf.key, echo=told.echo), taking)
-            for told, taking in self.waiting
+            for told, taking in self._without_secrets()
         ]
         plan = _Plan(shelf)
         view: _View | None = None
@@ -574,6 +566,19 @@ class Pile:
         plan.carry_out()
         shelf.learn(self.known)
         taking.left_at = shelf.version()
+
+    def _without_secrets(self) -> Iterator[tuple[_Told, Taking]]:
+        """The pile as it may be stored; our own export was looked at when it came in first."""
+        if self.intake.allow_sensitive:
+            yield from self.waiting
+            return
+        scrubbed = scrub_records([told.record for told, _ in self.waiting])
+        for (told, taking), (record, found) in zip(self.waiting, scrubbed, strict=True):
+            if found and not told.record.id:
+                taking.tally.redacted.update(found)
+                yield replace(told, record=record), taking
+            else:
+                yield told, taking
 
     def _view(self, shelf: Shelf, marked: Sequence[_Marked], taking: Taking) -> _View:
         """What is known of these records; a file that is stored in parts does not see what it has added."""
@@ -605,7 +610,9 @@ class Pile:
             tally.count(record, "known")
             return ()
         known = self._known(told, origin, view, taking)
-        named = record if record.id else replace(record, id=lifecycle.id_of(record, origin, view.shelf.key))
+        named = (
+            record if record.id else lifecycle.named(record, lifecycle.id_of(record, origin, view.shelf.key))
+        )
         change = lifecycle.reconcile(named, origin, known, restore=self.intake.restore)
         if record.id and change.action == "add":
             change = replace(change, why=AS_EXPORTED)

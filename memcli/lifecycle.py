@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from operator import attrgetter
 
 from memcli.types import Change, Millis, Origin, Record
 
 _ID_CHARS = 20
 _HASH_CHARS = 32
+_BLOCK_BYTES = 64  # of SHA-256
 _SEPARATOR = "\x1f"
 
 
@@ -19,7 +22,17 @@ def keyed_hash(key: bytes, *parts: str | None) -> str:
     Parts are told apart by their lengths, so ("ab", "c") and ("a", "bc") differ, and None from "".
     """
     told = _SEPARATOR.join(["-" if part is None else f"{len(part)}:{part}" for part in parts])
-    return hmac.digest(key, told.encode("utf-8", "surrogatepass"), "sha256").hex()
+    inner, outer = (begun.copy() for begun in _begun(key))
+    inner.update(told.encode("utf-8", "surrogatepass"))
+    outer.update(inner.digest())
+    return outer.hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _begun(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:
+    """The two hashes of HMAC (RFC 2104) that have taken the key; `hmac` begins anew, in twice the time."""
+    whole = (hashlib.sha256(key).digest() if len(key) > _BLOCK_BYTES else key).ljust(_BLOCK_BYTES, b"\0")
+    return hashlib.sha256(bytes(x ^ 0x36 for x in whole)), hashlib.sha256(bytes(x ^ 0x5C for x in whole))
 
 
 def origin_of(record: Record, key: bytes, *, echo: str | None = None) -> Origin:
@@ -54,6 +67,15 @@ def id_of(record: Record, origin: Origin, key: bytes, *, after: str | None = Non
     """
     chain = () if after is None else (after,)
     return keyed_hash(key, "id", origin.place, origin.said, record.text, *chain)[:_ID_CHARS]
+
+
+def named(record: Record, id_: str) -> Record:
+    """The record under another id; `replace` takes twice as long, and an import names each."""
+    return Record(id_, *_all_but_id(record))
+
+
+_all_but_id = attrgetter(*(field.name for field in fields(Record) if field.name != "id"))
+assert fields(Record)[0].name == "id"
 
 
 def hashes(origin: Origin) -> tuple[str, ...]:

@@ -253,7 +253,7 @@ def _agree(rows: Sequence[Mapping[str, Any]]) -> bool:
     first = [row for row in rows if row["ordinal"] == 0]
     if len(first) != 1 or first[0]["text"] is None:
         return False
-    made = {part.key: part for part in indexed(to_record(first[0]))}
+    made = {part.key: part for _, part in indexed([to_record(first[0])])}
     return made.keys() == {row["key"] for row in rows} and all(
         row[name] == getattr(made[row["key"]], name) for row in rows for name in _MADE
     )

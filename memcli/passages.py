@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 
-from memcli.text import regex
+from memcli.text import matching, regex
 from memcli.tongues import STOP_WORDS, tongue_of
 from memcli.types import Millis
 from memcli.variants import simplified
@@ -113,6 +113,8 @@ _RUN = regex(
 )
 # Not the 7 of "7.5", "7:30" and "7-9", nor the t of "don't".
 _LONE = regex(rf"(?<![\w.,:/'’-])[^\W_{_UNSPACED}](?![\w'’]|[.,:/-]\w)")
+# The same of ASCII, as RE2 knows it and without the letters that are words.
+_MAY_BE_LONE = "(?:^|[^a-z0-9_.,:/'-])[b-hj-z0-9](?:$|[^a-z0-9_'])"
 # Of letters and digits, so that the index takes it for one word and stems nothing off it.
 _LONGER = "0x0"
 # The same where all is ASCII, in a third of the time.
@@ -178,7 +180,7 @@ def as_words(text: str) -> str:
     Folded, Chinese simplified. A lone letter or digit ("C", "room 7"), which the index would drop, is made
     longer.
     """
-    return with_lone(as_grams(text))
+    return _with_lone(as_grams(text))
 
 
 def without_contractions(text: str) -> str:
@@ -186,14 +188,20 @@ def without_contractions(text: str) -> str:
     return _CONTRACTION.sub("", text) if "'" in text or "’" in text else text
 
 
-def with_lone(grams: str) -> str:
-    """What `as_grams` made of a text, as the index of words takes it."""
+def with_lone(grams: Sequence[str]) -> list[str]:
+    """What `as_grams` made of some texts, as the index of words takes it."""
+    # Most texts have none; where all is ASCII, that is soon seen.
+    may_have = matching([text if text.isascii() else "0" for text in grams], _MAY_BE_LONE)
+    return [_with_lone(text) if may else text for text, may in zip(grams, may_have, strict=True)]
+
+
+def _with_lone(grams: str) -> str:
     return _LONE.sub(lambda match: match[0] + _LONGER if match[0] not in STOP else match[0], grams)
 
 
 def as_grams(text: str) -> str:
     """A text as the index of pairs of characters takes it: folded, Chinese simplified."""
-    return simplified(folded(text))
+    return text.lower() if text.isascii() else simplified(folded(text))
 
 
 def terms(text: str) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from hashlib import sha256
 from typing import Any, TypeAlias
 from unicodedata import decimal, normalize
 
-from memcli.text import Cues
+from memcli.text import Cues, matching
 from memcli.types import Record
 
 
@@ -685,8 +685,8 @@ def _spans(text: str) -> list[Span]:
         folded = _MARKER.sub(lambda marker: _TAKEN * len(marker[0]), folded)
     held = _CUES.held_by(folded.lower())
     spans: list[Span] = []
-    for search, cues, rows in _STEPS:
-        found = search(folded, [cue for cue in cues if cue in held], rows)
+    for step in _STEPS:
+        found = step.search(folded, [cue for cue in step.cues if cue in held], step.rows)
         if found:
             folded = _blanked(folded, found)
             spans += found
@@ -780,34 +780,83 @@ def _any_of(words: str) -> tuple[str, ...]:
     return tuple(words.split("|"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Rows that are looked for in one way, at or beside words (`cues`) of which a text has to hold one.
+
+    `needs` is what a folded text in small letters has to match for any of the rows to be found: for many
+    texts at once, so of what RE2 knows only (no look-arounds).
+    """
+
+    search: _Search
+    rows: tuple[Secret, ...]
+    cues: tuple[str, ...]
+    needs: str
+
+
+_MIXED = "(?:[0-9][a-z]|[a-z][0-9])"
+_NAMES = "(?:pass(?:word|code|phrase)|pin|otp|code)"
+_SPACE = r"[ \t\n\r\f\v]"
+_KEY_LIKE = "[A-Za-z0-9_+/-]{20}"
+_NUMBER_LIKE = f"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}"
+
 # In this order: what one step has taken is gone for those after it.
-_STEPS: tuple[tuple[_Search, tuple[str, ...], tuple[Secret, ...]], ...] = (
-    (partial(_if_like, "[A-Za-z0-9_+/-]{20}"), (), KEYS),
-    (partial(_if_like, f"[0-9](?:{_GAP}{{0,3}}[0-9]){{8}}"), (), NUMBERS),
-    (_anywhere, ("://",), ADDRESSES),
-    (_anywhere, _any_of("is your |is my |is the |is our |码|碼|口令"), NAMED_AFTER),
-    (
+_STEPS: tuple[_Step, ...] = (
+    _Step(partial(_if_like, _KEY_LIKE), KEYS, (), _KEY_LIKE),
+    _Step(partial(_if_like, _NUMBER_LIKE), NUMBERS, (), _NUMBER_LIKE),
+    _Step(_anywhere, ADDRESSES, ("://",), "://[^@]*@"),
+    _Step(
+        _anywhere,
+        NAMED_AFTER,
+        _any_of("is your |is my |is the |is our |码|碼|口令"),
+        f"is (?:your|my|the|our) .*{_NAMES}|{_NAMES}.*is (?:your|my|the|our) |码|碼|口令",
+    ),
+    _Step(
         _at_cues,
+        LABELLED,
         _any_of(
             "authorization|bearer|basic|cred|login|phrase|words|mnemonic|ssn|social|助|身份|账号|帐号|用户名"
         ),
-        LABELLED,
+        rf"authorization|bearer|basic{_SPACE}{{1,3}}[a-z0-9+/]{{8}}|(?:cred|login).*[/:|]"
+        "|(?:seed|recovery|backup|wallet|secret)[ _-](?:phrase|words)|mnemonic"
+        "|(?:ssn|social[ -]security).*[0-9]{3}|助|身份|账号|帐号|用户名",
     ),
-    (_at_cues, _any_of("secret|token|key|aws|amazon|密|秘|私|令牌"), TOKENS),
-    (
+    _Step(
         _at_cues,
-        _any_of("pass|pwd|pw|-u|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密|口令"),
+        TOKENS,
+        _any_of("secret|token|key|aws|amazon|密|秘|私|令牌"),
+        # What has no letter beside a digit is a long run (see KEYS), or it is set: JWT_SECRET=…
+        f"(?:secret|token|key|[密秘私]|令牌).*{_MIXED}|[_-](?:secret|token)",
+    ),
+    _Step(
+        _at_cues,
         PASSWORDS,
+        _any_of("pass|pwd|pw|-u|kennwort|contraseña|mot de passe|senha|пароль|パスワード|密|口令"),
+        "pass(?:word|wd|phrase|code)|pass[ -](?:word|phrase|code)|passwor[dt]|--pass|pwd|kennwort|contraseña"
+        r"|mot de passe|senha|пароль|パスワード|密[码碼]|口令"
+        rf"|(?:pass|pw)[\"']?{_SPACE}?[:：=]|-u{_SPACE}[^:]*:",
     ),
-    (
+    _Step(
         _at_cues,
+        CODES,
         _any_of(
             "pin|code|combination|otp|cvv|cvc|密|口令|验证码|驗證碼|动态码|動態碼|校验码|安全码|门禁码|解锁码"
         ),
-        CODES,
+        "(?:(?:^|[^a-z0-9_])pin|code|combination|otp|cv[vc]|密|口令|[码碼]).*(?:[0-9]{3}|[0-9]-[0-9])",
     ),
 )
-_CUES = Cues(cue for _, cues, _ in _STEPS for cue in cues)
+_CUES = Cues(cue for step in _STEPS for cue in step.cues)
+_NEEDS = "(?s)" + "|".join(step.needs for step in _STEPS)
+
+
+def suspects(texts: Sequence[str]) -> list[bool]:
+    """Which of many texts may hold a secret: all that `scrub` would change, and few others.
+
+    Ten times as fast as to scrub them all.
+    """
+    folded = (text if text.isascii() else text.translate(_FOLDED) for text in texts)
+    return matching([text.lower() for text in folded], _NEEDS)
+
 
 # No vendor's key is shorter.
 _KEY_CHARS = 16
@@ -815,43 +864,51 @@ _KEY_CHARS = 16
 _NOT_IN_IDS = frozenset({"card-number", "national-id", "iban", "ssn", "passcode", "password"})
 
 
-def scrub_record(record: Record) -> tuple[Record, dict[str, int]]:
+def scrub_records(records: Sequence[Record]) -> list[tuple[Record, dict[str, int]]]:
+    """Many records without secrets, as `scrub_record` makes them, in a fraction of the time."""
+    may_hold = suspects([record.text for record in records])
+    return [
+        scrub_record(record, is_suspect=is_suspect)
+        for record, is_suspect in zip(records, may_hold, strict=True)
+    ]
+
+
+def scrub_record(record: Record, *, is_suspect: bool = True) -> tuple[Record, dict[str, int]]:
     """A record without secrets in anything that it says, and how many of each kind were taken out.
 
-    An id that holds a key keeps a mark of its own, so that two of them stay two.
+    An id that holds a key keeps a mark of its own, so that two of them stay two. Of one that is not
+    `is_suspect` it is known that the text holds no secret.
     """
     found: Counter[str] = Counter()
-
-    def clean(value: Any) -> Any:
-        if isinstance(value, str):
-            text, counts = scrub(value) if len(value) > _SHORT_CHARS else _scrubbed_short(value)
-            found.update(counts)
-            return text
-        if isinstance(value, dict):
-            return {key: clean(inner) for key, inner in value.items()}
-        return [clean(inner) for inner in value] if isinstance(value, list) else value
-
-    def clean_id(value: str | None) -> str | None:
-        if value is None or len(value) < _KEY_CHARS:
-            return value
-        text, counts = _scrubbed_id(value)
-        found.update(counts)
-        return text
-
-    said = {
-        "text": clean(record.text),
-        "name": clean(record.name),
-        "topics": tuple(map(clean, record.topics)),
-        "project": clean(record.project),
-        "audience": tuple(map(clean, record.audience)),
-        "source": clean_id(record.source),
-        "source_id": clean_id(record.source_id),
-        "session_id": clean_id(record.session_id),
-        "meta": clean(dict(record.meta)) if record.meta else record.meta,
-    }
+    said = {name: clean(getattr(record, name), found) for name, clean in _FIELDS if getattr(record, name)}
+    if is_suspect:
+        said["text"] = _clean(record.text, found)
     # Nearly every record has none: a copy of each would cost more than the search.
     return (replace(record, **said), dict(found)) if found else (record, {})
 
+
+def _clean(value: Any, found: Counter[str]) -> Any:
+    if isinstance(value, str):
+        text, counts = scrub(value) if len(value) > _SHORT_CHARS else _scrubbed_short(value)
+        found.update(counts)
+        return text
+    if isinstance(value, Mapping):
+        return {key: _clean(inner, found) for key, inner in value.items()}
+    return type(value)(_clean(inner, found) for inner in value) if isinstance(value, (list, tuple)) else value
+
+
+def _clean_id(value: str, found: Counter[str]) -> str:
+    if len(value) < _KEY_CHARS:
+        return value
+    text, counts = _scrubbed_id(value)
+    found.update(counts)
+    return text
+
+
+_FIELDS: tuple[tuple[str, Callable[[Any, Counter[str]], Any]], ...] = (
+    *((name, _clean) for name in ("name", "topics", "project", "audience", "meta")),
+    *((name, _clean_id) for name in ("source", "source_id", "session_id")),
+)
 
 # The messages of a conversation share its id, its names and its title.
 _SHORT_CHARS = 100

@@ -20,7 +20,7 @@ from itertools import chain
 from typing import Protocol
 
 from memcli import lifecycle
-from memcli.statements import names_any, said, sentences, terms_of
+from memcli.statements import names_any, said, sentences, tell, terms_of
 from memcli.store.lance import LanceStore
 from memcli.store.side import Side
 from memcli.store.where import one_of
@@ -100,7 +100,7 @@ def changes_for(
     new = {record.id: record for record in added if is_statement(record)}
     known = side.telling() if side else set()
     stored = _as_planned(store.get(sorted(known - new.keys() - set(without)), now=now), planned)
-    telling = [record for record in new.values() if said(record.text).is_telling]
+    telling = _telling(new.values())
     seen = {*new, *without, *(record.id for record in stored)}
     olders = [*stored, *_as_planned(_spoken_of(telling, store, seen, now=now), planned)]
     found: dict[str, list[Record]] = defaultdict(list)
@@ -114,7 +114,14 @@ def changes_for(
 
 def telling_ids(records: Iterable[Record]) -> list[str]:
     """Which of these memories tell something: a later search for what they replace begins with them."""
-    return [record.id for record in records if is_statement(record) and said(record.text).is_telling]
+    return [record.id for record in _telling(record for record in records if is_statement(record))]
+
+
+def _telling(statements: Iterable[Record]) -> list[Record]:
+    some = list(statements)
+    return [
+        record for record, tells in zip(some, tell([record.text for record in some]), strict=True) if tells
+    ]
 
 
 def _spoken_of(
@@ -302,15 +309,12 @@ def note_added(side: Side, plan: Sequence[Change]) -> None:
     looks for it (`_spoken_of`).
     """
     side.note_seen((), telling=telling_ids(each.record for each in plan if each.why == AS_EXPORTED))
-    is_all = side.tells_anything()
-    side.note_unseen(
-        change.record.id
+    added = [
+        change.record
         for change in plan
-        if change.why != AS_EXPORTED
-        and _is_new(change)
-        and is_statement(change.record)
-        and (is_all or said(change.record.text).is_telling)
-    )
+        if change.why != AS_EXPORTED and _is_new(change) and is_statement(change.record)
+    ]
+    side.note_unseen(record.id for record in (added if side.tells_anything() else _telling(added)))
 
 
 def _is_new(change: Change) -> bool:

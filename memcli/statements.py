@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from memcli import statements_abroad as abroad
 from memcli.passages import query_terms, terms
-from memcli.text import Cues, regex
+from memcli.text import Cues, matching, regex
 
 LONGEST_CHARS = 600
 MOST_SENTENCES = 6
@@ -62,12 +62,14 @@ class _Sign:
 
     cues: frozenset[str]
     pattern: re.Pattern[str]
+    is_of_me: bool = False
+    """Its cues are words of all kinds of texts, and before them stands one for the person."""
 
     @classmethod
-    def of(cls, cues: str, pattern: str) -> _Sign:
+    def of(cls, cues: str, pattern: str, *, is_of_me: bool = False) -> _Sign:
         """`cues` are alternatives; `CUE` in the pattern stands for them."""
         whole = pattern.replace("CUE", f"(?:{cues})")
-        return cls(frozenset(cues.split("|")), regex(whole, re.IGNORECASE))
+        return cls(frozenset(cues.split("|")), regex(whole, re.IGNORECASE), is_of_me)
 
     def matches(self, text: str, held: frozenset[str]) -> Iterator[re.Match[str]]:
         """Where the text says it; `held` are the cues of all signs that it holds."""
@@ -1020,6 +1022,7 @@ _USED: tuple[_Sign, ...] = (
         " for ",
         rf"{_I}(?: \w+)? (?:use|uses|using|take|rely on) [^,.;!?\n]+?CUE(?:my |our |the )?"
         r"(?P<what>[^,.;!?\n]+)",
+        is_of_me=True,
     ),
     _Sign.of(
         "用",
@@ -1042,6 +1045,7 @@ _USED_NOW: tuple[_Sign, ...] = (
     _Sign.of(
         " for ",
         rf"{_I}(?: now) (?:use|uses) [^,.;!?\n]+?CUE(?:my |our |the )?(?P<what>[^,.;!?\n]+)",
+        is_of_me=True,
     ),
 )
 """What one uses for a purpose, and that it is another now."""
@@ -1050,6 +1054,7 @@ _COUNTED = _Sign.of(
     "weigh|have|own|go|run|sleep|work|drink|smoke|earn|make|pay|spend|save|walk|swim|cycle|train|practise|practice"
     "|eat|read|study|meet|need|owe",
     rf"^(?:now |currently )?{_I}{_JUST} CUEs?\b",
+    is_of_me=True,
 )
 _COUNTED_ZH = _Sign.of(
     "体重|身高|每|有|存|欠|睡|跑|走|喝|抽|赚|交", r"^(?:现在)?(?:我们?|用户)[^，。；]{0,4}CUE"
@@ -1136,3 +1141,21 @@ def _said(text: str) -> Said:
         own.update(_one_of((_HELD,), sentence, held))
     told = Said(tuple(over), tuple(changed), frozenset(fills), frozenset(own))
     return _NOTHING if told == _NOTHING else told
+
+
+@cache
+def _needs() -> str:
+    """What a text in small letters has to match to tell anything, as RE2 knows it."""
+    of_me, of_any = (
+        "|".join(
+            sorted({re.escape(cue) for sign in _SIGNS if sign.is_of_me is is_of_me for cue in sign.cues})
+        )
+        for is_of_me in (True, False)
+    )
+    return rf"(?s)(?:{of_any})|(?:^|[^a-z0-9_])(?:[iı]|we|user)(?:m|ve)?(?:[^a-z0-9_]|$).*(?:{of_me})"
+
+
+def tell(texts: Sequence[str]) -> list[bool]:
+    """Which of many texts tell something; most do not, and that is soon seen."""
+    may_tell = matching([text.casefold() for text in texts], _needs())
+    return [may and said(text).is_telling for text, may in zip(texts, may_tell, strict=True)]

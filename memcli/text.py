@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -50,6 +50,28 @@ class Cues:
 
     def _near_word(self, word: str) -> tuple[str, ...]:
         return tuple(cue for cue, longest in self._longest_words.items() if longest in word)
+
+
+# For fewer texts it is not worth its while to load what looks at them.
+_MANY = 200
+
+
+def matching(texts: Sequence[str], pattern: str) -> list[bool]:
+    """Which of many texts match a pattern of RE2's (linear in the text, no look-arounds); of a few, all may.
+
+    About ten times as fast as to search each with `re`. So do all texts where one is no Unicode.
+    """
+    if len(texts) < _MANY:
+        return [True] * len(texts)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        column = pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        return [True] * len(texts)
+    found: list[bool] = pc.match_substring_regex(column, pattern).to_pylist()
+    return found
 
 
 _UNSTORABLE = regex("[\0\ud800-\udfff]")

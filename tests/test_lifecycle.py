@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import replace
 from typing import Any
 
@@ -229,3 +230,14 @@ def test_what_came_from_several_goes_when_all_of_them_go() -> None:
 
 def test_a_memory_that_came_from_nothing_stays() -> None:
     assert len(lifecycle.with_derived([Record("a", "a")], [Record("b", "b")])) == 1
+
+
+@given(st.binary(max_size=200), st.text(max_size=30))
+def test_the_hash_is_hmac_of_what_the_parts_say(key: bytes, text: str) -> None:
+    told = f"{len(text)}:{text}\x1f-".encode("utf-8", "surrogatepass")
+    assert lifecycle.keyed_hash(key, text, None) == hmac.digest(key, told, "sha256").hex()
+
+
+def test_a_record_under_another_name_is_the_same_otherwise() -> None:
+    record = Record("a", "a heron", topics=("birds",), position=3, meta={"title": "Birds"})
+    assert lifecycle.named(record, "b") == replace(record, id="b")

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.passages import date_words, folded, is_unspaced, passages, query_terms, terms
+from memcli.passages import (
+    as_grams,
+    as_words,
+    date_words,
+    folded,
+    is_unspaced,
+    passages,
+    query_terms,
+    terms,
+    with_lone,
+)
 
 LONG_TEXTS = st.text(st.sampled_from("ab .。\n\té\u0301\u200d👩🏽汉字"), min_size=0, max_size=3000)
 SENTENCE = "The committee met in the hall and talked about the fence again. "
@@ -238,3 +248,9 @@ def test_moment_before_1970_has_words() -> None:
 @pytest.mark.parametrize("at", [10**18, -(10**18), 10**30])
 def test_moment_out_of_the_calendar_has_no_words(at: int) -> None:
     assert date_words(at) == ""
+
+
+@given(st.lists(st.text(st.sampled_from("abi 7C.,:'-’é汉\n"), max_size=20), max_size=20))
+def test_many_texts_are_made_words_like_each_of_them(texts: list[str]) -> None:
+    grams = [*map(as_grams, texts), *[""] * 200]
+    assert with_lone(grams)[: len(texts)] == list(map(as_words, texts))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.redact import SECRETS, scrub
+from memcli.redact import SECRETS, scrub, scrub_record, scrub_records, suspects
+from memcli.types import Record
 
 # Invented, and in parts, so that scanners of secrets stay quiet.
 FILL = "Qm3xT9vLk2Zr8YwB6nHdJ4sUc7PaEfG1oNiVtXqK"
@@ -266,6 +267,56 @@ def test_any_text_at_all_can_be_scrubbed(text):
 @given(st.text(alphabet="abc ,.;的是我\n"))
 def test_text_without_a_trigger_comes_back_as_it_was(text):
     assert scrub(text) == (text, {})
+
+
+OTHERS = [""] * 200
+"""Fewer texts than that are all suspects."""
+
+
+@given(
+    st.lists(st.lists(FRAGMENTS | st.text(max_size=20), max_size=4), max_size=8), st.sampled_from(" \n:=，.")
+)
+def test_whatever_holds_a_secret_is_suspect(texts, glue):
+    told = [glue.join(pieces) for pieces in texts]
+    told += list(map(str.upper, told))
+    suspect = suspects([*told, *OTHERS])
+    assert [
+        text for text, is_suspect in zip(told, suspect, strict=False) if scrub(text)[1] and not is_suspect
+    ] == []
+
+
+@pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: f"{secret.kind} {secret.pattern[:20]}")
+def test_each_sample_is_suspect(secret):
+    assert suspects([f"Hello there. {unmarked(secret.sample)} And so on.", *OTHERS])[0]
+
+
+def test_most_of_what_people_say_is_no_suspect():
+    plain = [
+        "The compass was in the token machine, as ever.",
+        "我昨天去了动物园。",
+        "The pin is yours.",
+        *OTHERS,
+    ]
+    assert not any(suspects(plain))
+
+
+def test_what_cannot_be_encoded_is_suspect():
+    assert all(suspects(["half a \ud83d", *OTHERS]))
+
+
+def test_many_records_are_scrubbed_like_each_of_them():
+    records = [
+        Record("a", "PIN: 4711"),
+        Record("b", "a plain text", name="password: n0t-Re4l", topics=("PIN: 4712",)),
+        Record("c", "another", meta={"title": ["PIN: 4713", {"deep": "PIN: 4714"}]}, session_id="x" * 20),
+        *(Record(f"{number}", f"the heron number {number}") for number in range(200)),
+    ]
+    assert scrub_records(records) == list(map(scrub_record, records))
+    assert [found for _, found in scrub_records(records)[:3]] == [
+        {"passcode": 1},
+        {"password": 1, "passcode": 1},
+        {"passcode": 2},
+    ]
 
 
 UNMISTAKABLE = [

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memcli import statements
 from memcli.passages import terms
-from memcli.statements import names_any
+from memcli.statements import names_any, tell
 from memcli.types import Record
 from memcli.updates import is_statement, order, outdates
 
@@ -145,3 +146,13 @@ def test_the_learned_fact_replaces_before_the_turn_that_it_was_learned_from() ->
 def test_a_text_names_a_term_where_its_terms_have_it(text: str, other: str) -> None:
     for named in (frozenset(terms(other)), frozenset(terms(text)[-1:])):
         assert names_any(text, named) is not named.isdisjoint(terms(text))
+
+
+BARE = st.sampled_from(
+    ["Im", "ı", "I", "we", "the user", "now", "7 km", "weigh", "run", "for my notes", "use", "也"]
+)
+
+
+@given(st.lists(TEXTS | st.lists(BARE, max_size=6).map(" ".join) | st.text(max_size=50), max_size=8))
+def test_of_many_texts_the_same_tell_something(texts: list[str]) -> None:
+    assert tell([*texts, *[""] * 200])[: len(texts)] == [statements.said(text).is_telling for text in texts]

@@ -81,17 +81,24 @@ class Indexed(NamedTuple):
     grams: str
 
 
-def indexed(record: Record) -> Iterator[Indexed]:
-    """What the index holds of a memory, a passage at a time."""
-    parts = passages(record.text)
-    # Apart from the text, which is mostly ASCII and then folded much faster.
-    said_when = "" if record.created_at is None else _said_when(date_words(record.created_at))
-    said_by = as_words(f"{record.name}: ") if record.name else ""
-    for part in parts:
+def indexed(records: Iterable[Record]) -> Iterator[tuple[Record, Indexed]]:
+    """What the index holds of memories, a passage at a time."""
+    parts = [
+        (record, parts, part) for record in records for parts in [passages(record.text)] for part in parts
+    ]
+    grams = [as_grams(part.text) for _, _, part in parts]
+    for (record, of, part), gram, said in zip(parts, grams, with_lone(grams), strict=True):
+        # Apart from the text, which is mostly ASCII and then folded much faster.
+        said_when = "" if record.created_at is None else _said_when(date_words(record.created_at))
+        said_by = _said_by(record.name) if record.name else ""
         key = f"{record.id}/{part.ordinal}" if part.ordinal else record.id
-        grams = as_grams(part.text)
-        words = f"{said_by}{with_lone(grams)}\n{said_when}"
-        yield Indexed(key, part.ordinal, len(parts), part.start, part.end, words, grams)
+        words = f"{said_by}{said}\n{said_when}"
+        yield record, Indexed(key, part.ordinal, len(of), part.start, part.end, words, gram)
+
+
+@lru_cache(maxsize=1024)
+def _said_by(name: str) -> str:
+    return as_words(f"{name}: ")
 
 
 # The messages of a conversation are mostly of one day.
@@ -128,22 +135,25 @@ def to_table(memories: Iterable[tuple[Record, Origin | None]]) -> pa.Table:
     """
     import pyarrow as pa
 
-    rows = [(record, origin, part) for record, origin in memories for part in indexed(record)]
-    records = [record for record, _, _ in rows]
+    known = list(memories)
+    origins = {record.id: origin or _UNKNOWN for record, origin in known}
+    rows = list(indexed(record for record, _ in known))
+    records = [record for record, _ in rows]
     columns: dict[str, Any] = {"id": [record.id for record in records]}
     for place, name in enumerate(Indexed._fields):
-        columns[name] = [part[place] for _, _, part in rows]
+        columns[name] = [part[place] for _, part in rows]
     for name in (*_TEXTS, *_NUMBERS, *_FLAGS):
         columns[name] = list(map(attrgetter(name), records))
     for name in _LISTS:
         # Null and not empty: an empty list is stored as one and then asks for a second condition.
-        columns[name] = [list(values) or None for values in map(attrgetter(name), records)]
+        columns[name] = [list(values) if values else None for values in map(attrgetter(name), records)]
     # What is the memory's and not the passage's stands in its first row.
-    firsts = [(record, origin or _UNKNOWN) if part.ordinal == 0 else None for record, origin, part in rows]
-    columns["text"] = [first and first[0].text for first in firsts]
-    columns["meta"] = [_json(first[0].meta) if first else None for first in firsts]
+    firsts = [record if part.ordinal == 0 else None for record, part in rows]
+    columns["text"] = [first and first.text for first in firsts]
+    columns["meta"] = [_json(first.meta) if first else None for first in firsts]
+    known_by = [origins[first.id] if first else _UNKNOWN for first in firsts]
     for column, name in zip(ORIGIN_COLUMNS, ("place", "said", "echo"), strict=True):
-        columns[column] = [first and getattr(first[1], name) for first in firsts]
+        columns[column] = list(map(attrgetter(name), known_by))
     return pa.table({name: columns[name] for name in schema().names}, schema=schema())
 
 
