@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from memcli.store.lance import LanceStore, Version
 
 # Records stored in one commit: large enough to be fast, small enough that a killed import loses little.
-BATCH = 4_000
+BATCH = 8_000
 # So much text makes a batch as well: a few huge notes are as heavy as many messages.
 _BATCH_CHARS = 2_000_000
 # So many files share one commit at most, and are read again when they are not stored yet at a kill.
@@ -452,7 +452,7 @@ def _of_conversation(
             position=None if first is None else first + ordinal,
             created_at=message.at,
             updated_at=now,
-            meta=about | dict(message.meta),
+            meta=about | dict(message.meta) if message.meta else about,
         )
         yield _Told(record, message.echo, has_session=conversation.id is not None)
 
@@ -602,10 +602,9 @@ class Pile:
         tally = taking.tally
         stored = view.stored.get(view.known.id(origin) or "")
         record, marks = taking.forks.at_home(told.record, stored), _marks(told, origin)
-        if taking.seen.has_any(marks):
+        if not taking.seen.are_new(marks):
             tally.skipped["duplicate"] += 1
             return ()
-        taking.seen.update(marks)
         if record.id in view.stored:
             tally.count(record, "known")
             return ()
@@ -614,8 +613,10 @@ class Pile:
             record if record.id else lifecycle.named(record, lifecycle.id_of(record, origin, view.shelf.key))
         )
         change = lifecycle.reconcile(named, origin, known, restore=self.intake.restore)
-        if record.id and change.action == "add":
-            change = replace(change, why=AS_EXPORTED)
+        if change.action == "add":
+            tally.count(record, "added")
+            tally.note_known_by(change)
+            return (replace(change, why=AS_EXPORTED) if record.id else change,)
         changes: Sequence[Change] = (change,)
         if change.why == "known" and not record.id:
             changes = self._plan_known(named, change, view, tally)
@@ -673,17 +674,20 @@ class _Plan:
     changes: dict[str, Change] = field(default_factory=dict)
     """One of a memory: a file may tell twice what is learned of it."""
     marks: set[str] = field(default_factory=set)
-    """What these are known by."""
+    """What these are known by, as far as it was asked."""
+    unmarked: list[Change] = field(default_factory=list)
 
     def add(self, changes: Sequence[Change]) -> None:
         """Change this too."""
-        self.changes |= {change.record.id: change for change in changes}
-        self.marks.update(
-            mark for change in changes if change.origin for mark in lifecycle.hashes(change.origin)
-        )
+        for change in changes:
+            self.changes[change.record.id] = change
+        self.unmarked += changes
 
     def touches(self, group: Sequence[_Marked], view: _View) -> bool:
         """Whether it changes what one of these records is."""
+        origins = (change.origin for change in self.unmarked if change.origin)
+        self.marks.update(mark for origin in origins for mark in lifecycle.hashes(origin))
+        self.unmarked = []
         return any(
             self.marks.intersection(lifecycle.hashes(origin)) or view.known.id(origin) in self.changes
             for _, origin, _ in group
@@ -693,7 +697,7 @@ class _Plan:
         """Make the changes."""
         if self.changes:
             self.shelf.keep(list(self.changes.values()))
-        self.changes, self.marks = {}, set()
+        self.changes, self.marks, self.unmarked = {}, set(), []
 
 
 def _by_file(marked: Sequence[_Marked]) -> Iterator[tuple[int, list[_Marked]]]:

@@ -22,7 +22,8 @@ def keyed_hash(key: bytes, *parts: str | None) -> str:
     Parts are told apart by their lengths, so ("ab", "c") and ("a", "bc") differ, and None from "".
     """
     told = _SEPARATOR.join(["-" if part is None else f"{len(part)}:{part}" for part in parts])
-    inner, outer = (begun.copy() for begun in _begun(key))
+    begun = _begun(key)
+    inner, outer = begun[0].copy(), begun[1].copy()
     inner.update(told.encode("utf-8", "surrogatepass"))
     outer.update(inner.digest())
     return outer.hexdigest()

@@ -47,6 +47,8 @@ def passages(text: str, *, size_chars: int = 500, overlap_chars: int = 80) -> li
     the one before, at a break again where there is one. `overlap_chars` is at most a quarter of
     `size_chars`. Takes time linear in the text.
     """
+    if len(text) <= size_chars * 7 // 5:
+        return [Passage(0, 0, len(text), text)]
     return [
         Passage(ordinal, start, end, text[start:end])
         for ordinal, (start, end) in enumerate(_spans(text, size_chars, overlap_chars))

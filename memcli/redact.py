@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, TypeAlias
 from unicodedata import decimal, normalize
 
-from memcli.text import Cues, matching
+from memcli.text import Cues, matching, regex
 from memcli.types import Record
 
 
@@ -860,6 +861,8 @@ def suspects(texts: Sequence[str]) -> list[bool]:
 
 # No vendor's key is shorter.
 _KEY_CHARS = 16
+# Nearly every long id, and no key: each would take as long as a text.
+_UUID = regex("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 # Numbers that are ids of messages can pass a checksum by chance; only what is a key by its look is no id.
 _NOT_IN_IDS = frozenset({"card-number", "national-id", "iban", "ssn", "passcode", "password"})
 
@@ -879,8 +882,14 @@ def scrub_record(record: Record, *, is_suspect: bool = True) -> tuple[Record, di
     An id that holds a key keeps a mark of its own, so that two of them stay two. Of one that is not
     `is_suspect` it is known that the text holds no secret.
     """
-    found: Counter[str] = Counter()
-    said = {name: clean(getattr(record, name), found) for name, clean in _FIELDS if getattr(record, name)}
+    shared, found_there = _scrubbed_shared(*_shared(record))
+    if not (is_suspect or found_there or record.meta or len(record.source_id or "") >= _KEY_CHARS):
+        return record, {}
+    found, said = Counter(found_there), dict(shared)
+    if record.source_id:
+        said["source_id"] = _clean_id(record.source_id, found)
+    if record.meta:
+        said["meta"] = _clean(record.meta, found)
     if is_suspect:
         said["text"] = _clean(record.text, found)
     # Nearly every record has none: a copy of each would cost more than the search.
@@ -898,19 +907,29 @@ def _clean(value: Any, found: Counter[str]) -> Any:
 
 
 def _clean_id(value: str, found: Counter[str]) -> str:
-    if len(value) < _KEY_CHARS:
+    if len(value) < _KEY_CHARS or _UUID.fullmatch(value):
         return value
     text, counts = _scrubbed_id(value)
     found.update(counts)
     return text
 
 
-_FIELDS: tuple[tuple[str, Callable[[Any, Counter[str]], Any]], ...] = (
-    *((name, _clean) for name in ("name", "topics", "project", "audience", "meta")),
-    *((name, _clean_id) for name in ("source", "source_id", "session_id")),
-)
+# What the messages of a conversation mostly share.
+_SHARED_WORDS, _SHARED_IDS = ("name", "topics", "project", "audience"), ("source", "session_id")
+_shared = attrgetter(*_SHARED_WORDS, *_SHARED_IDS)
 
-# The messages of a conversation share its id, its names and its title.
+
+@lru_cache(maxsize=1024)
+def _scrubbed_shared(*values: Any) -> tuple[dict[str, Any], Counter[str]]:
+    """The values of these fields as they may be kept, and what was found in them."""
+    found: Counter[str] = Counter()
+    said = dict(zip((*_SHARED_WORDS, *_SHARED_IDS), values, strict=True))
+    for name, value in said.items():
+        if value:
+            said[name] = (_clean if name in _SHARED_WORDS else _clean_id)(value, found)
+    return said, found
+
+
 _SHORT_CHARS = 100
 _scrubbed_short = lru_cache(maxsize=1024)(scrub)
 

@@ -90,8 +90,10 @@ def time_of(record: Mapping[str, Any], options: ReadOptions) -> Millis | None:
 
 def time_at(record: Mapping[str, Any], keys: Iterable[str], *, tz: str | None) -> Millis | None:
     """The first of these keys that holds a time that can be read; `tz` is the zone of one that names none."""
-    times = (parse_file_time(record.get(key), tz=tz) for key in keys)
-    return next((at for at in times if at is not None), None)
+    for key in keys:
+        if key in record and (at := parse_file_time(record[key], tz=tz)) is not None:
+            return at
+    return None
 
 
 def text_at(record: Mapping[str, Any], keys: Iterable[str]) -> str | None:
@@ -107,7 +109,8 @@ def text_at(record: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 def meta_of(record: Mapping[str, Any], content: Content | None = None) -> dict[str, Any]:
     """What else the record says: its own metadata, its other short values, the attachments' names."""
-    meta = {key: value for key, value in record.items() if key not in _READ_KEYS and _is_said(value)}
+    others = record.keys() - _READ_KEYS
+    meta = {key: value for key, value in record.items() if key in others and _is_said(value)}
     for key in META_KEYS:
         if isinstance(record.get(key), dict):
             meta.update(record[key])

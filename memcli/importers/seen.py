@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,24 +25,29 @@ class Seen:
 
     def has(self, value: Hashable) -> bool:
         """Whether this value was met before; from now on it was."""
-        if self.has_any([value]):
-            return True
-        self.update([value])
-        return False
+        return not self.are_new([value])
+
+    def are_new(self, values: Iterable[Hashable]) -> bool:
+        """Whether none of these values was met before; then from now on all of them were."""
+        marks = list(map(hash, values))
+        if self._has_any(marks):
+            return False
+        self._at_hand.update(marks)
+        if len(self._at_hand) > _AT_HAND:
+            self._put_by()
+        return True
 
     def has_any(self, values: Iterable[Hashable]) -> bool:
         """Whether one of these values was met before."""
-        return any(mark in self._at_hand or self._is_put_by(mark) for mark in map(hash, values))
+        return self._has_any(list(map(hash, values)))
 
-    def update(self, values: Iterable[Hashable]) -> None:
-        """All of these values were met."""
-        self._at_hand.update(map(hash, values))
-        if len(self._at_hand) > _AT_HAND:
-            self._put_by()
+    def _has_any(self, marks: Sequence[int]) -> bool:
+        if not self._at_hand.isdisjoint(marks):
+            return True
+        return self._db is not None and any(map(self._is_put_by, marks))
 
     def _is_put_by(self, mark: int) -> bool:
-        if self._db is None:
-            return False
+        assert self._db is not None
         with translated():
             return self._db.execute("SELECT 1 FROM seen WHERE mark = ?", (mark,)).fetchone() is not None
 

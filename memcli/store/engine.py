@@ -35,7 +35,7 @@ T = TypeVar("T")
 _BATCH_ROWS = 8192
 
 # Read once, at load. Without the first each query may warn on stderr; the others bound what compaction and
-# the making of indexes hold in memory: by default that grows with the store.
+# the making of indexes hold in memory (by default that grows with the store), and use a second processor.
 _SETTINGS = {
     "LANCEDB_LOG": "error",
     "LANCE_DEFAULT_BATCH_SIZE": "1024",
@@ -43,6 +43,8 @@ _SETTINGS = {
     "LANCE_DEFAULT_IO_BUFFER_SIZE": str(32 << 20),
     "LANCE_FTS_NUM_SHARDS": "1",
     "LANCE_FTS_PARTITION_SIZE": "32",
+    # By default two less than there are, or one.
+    **({"LANCE_CPU_THREADS": "2"} if (os.cpu_count() or 1) < 4 else {}),
 }
 # Of glibc's mallopt(3): M_ARENA_MAX; M_TRIM_THRESHOLD and M_MMAP_THRESHOLD. Threads of Lance share two heaps:
 # each of its own keeps what it has freed. And these keep a little more between two questions: to get the

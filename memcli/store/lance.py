@@ -39,12 +39,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Version: TypeAlias = "tuple[str, int] | None"
 
-# English stems plus Chinese, Japanese and Thai words; then what it misses (a word inside a word,
-# "2.3.1", "C++", a Korean noun with its particle) by pairs of characters.
+# Of folded text, whose letters are small: English stems plus Chinese, Japanese and Thai words; then what
+# those miss (a word inside a word, "2.3.1", "C++", a Korean noun with its particle) by pairs of characters.
 INDEXES: dict[str, FTS] = {
-    "words": FTS(base_tokenizer="icu"),
+    "words": FTS(base_tokenizer="icu", lower_case=False),
     "grams": FTS(
-        base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False, remove_stop_words=False
+        base_tokenizer="ngram",
+        ngram_min_length=2,
+        ngram_max_length=2,
+        lower_case=False,
+        stem=False,
+        remove_stop_words=False,
     ),
 }
 INDEXED_FROM = 50_000
@@ -587,6 +592,13 @@ class LanceStore:
             return 0, 0
         rows = table.count()
         return max((int(index.num_unindexed_rows) for index in table.indexes()), default=rows), rows
+
+    def index(self) -> None:
+        """Make the indexes of words of all memories, and of many vectors, anew."""
+        table = self._memories()
+        if table is not None:
+            build_indexes(table)
+        self.index_vectors()
 
     def lacks_index(self) -> bool:
         """Whether so many vectors have no index that they are worth one."""

@@ -29,6 +29,10 @@ def tidy(store: LanceStore, side: Side) -> None:
         return
     with sparing_memory():
         store.check_rows()
+        if unindexed == rows and commits < COMMITS_KEPT:
+            # Just imported, and few files already.
+            store.index()
+            return
         is_anew = unindexed >= max(_ANEW_ROWS, rows * _ANEW_SHARE)
         if is_anew:
             purge.rewrite(store, side, vectors=False)
