@@ -183,6 +183,7 @@ def _is_own(before: str) -> bool:
     return not _FILLER.sub("", before) or not re.search(r"[A-Za-z]", before)
 
 
+@lru_cache(maxsize=8192)
 def is_of_another(sentence: str) -> bool:
     """Whether a sentence speaks of somebody else and not of the person."""
     return not _is_own(sentence) and _SUBJECT.search(sentence) is not None
@@ -265,6 +266,7 @@ _NUMBER = regex(
 )
 
 
+@lru_cache(maxsize=8192)
 def kinds_of_value(text: str) -> frozenset[str]:
     """What kinds of value a text names: a day, a number."""
     return frozenset(kind for kind, sign in (("day", _DAY), ("number", _NUMBER)) if sign.search(text))

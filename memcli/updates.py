@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+import re
+from functools import cache, lru_cache
 
 from memcli.passages import terms
 from memcli.statements import (
@@ -120,11 +121,17 @@ def _ends(told: Said, older: Record, newer: Record) -> bool:
 def _is_over(told: Said, earlier: str) -> bool:
     return any(
         _names(over.named, earlier)
-        and over.looks.search(earlier)
+        and _looks_so(over.looks, earlier)
         # Who one is together with is somebody else.
         and (over.looks is PARTNER or not is_of_another(earlier))
         for over in told.over
     )
+
+
+# An earlier statement is held against many later ones.
+@lru_cache(maxsize=8192)
+def _looks_so(looks: re.Pattern[str], earlier: str) -> bool:
+    return looks.search(earlier) is not None
 
 
 def _is_changed(told: Said, earlier: str) -> bool:
