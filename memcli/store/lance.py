@@ -594,11 +594,10 @@ class LanceStore:
         return max((int(index.num_unindexed_rows) for index in table.indexes()), default=rows), rows
 
     def index(self) -> None:
-        """Make the indexes of words of all memories, and of many vectors, anew."""
+        """Make the indexes of words anew, of all memories as they lie."""
         table = self._memories()
         if table is not None:
             build_indexes(table)
-        self.index_vectors()
 
     def lacks_index(self) -> bool:
         """Whether so many vectors have no index that they are worth one."""

@@ -49,6 +49,14 @@ def test_what_was_just_imported_in_few_commits_is_indexed_where_it_is(shop: Shop
     assert store.shape()["fragments"] == 3
 
 
+def test_what_was_just_imported_with_vectors_is_compacted(shop: Shop) -> None:
+    store, side = grown(shop, commits=3, records=1_000)
+    store.bind("e", 2, asked=True)
+    tidy(store, side)
+    assert store.unindexed() == (0, 1_000)
+    assert (side.commits(), store.shape()["fragments"]) == (0, 1)
+
+
 def test_after_an_import_into_a_large_store_it_is_compacted(shop: Shop) -> None:
     store, side = grown(shop, commits=3, records=2_000)
     tidy(store, side)
@@ -59,8 +67,8 @@ def test_after_an_import_into_a_large_store_it_is_compacted(shop: Shop) -> None:
     assert (side.commits(), store.shape()["fragments"]) == (0, 1)
 
 
-def test_after_a_large_import_in_many_commits_the_memories_are_written_anew(shop: Shop) -> None:
-    store, side = grown(shop, commits=COMMITS_KEPT, records=20_000)
+def test_after_a_large_import_the_memories_are_written_anew(shop: Shop) -> None:
+    store, side = grown(shop, commits=3, records=20_000)
     store.bind("e", 2, asked=True)
     before, vectors = store.state.memories, dict(store.state.vectors)
     tidy(store, side)
