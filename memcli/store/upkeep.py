@@ -30,8 +30,8 @@ def tidy(store: LanceStore, side: Side) -> None:
     with sparing_memory():
         store.check_rows()
         if unindexed == rows and commits < COMMITS_KEPT and not store.state.vectors:
-            # Just imported, in few files. To write all once more takes a fourth of the time of the indexes; that
-            # can wait for more commits, such as those of vectors: nothing beside the making of these.
+            # Just imported, in few files. To write all once more takes a fourth of the time of the indexes;
+            # that can wait for more commits, such as those of vectors: nothing beside the making of these.
             store.index()
             return
         is_anew = unindexed >= max(_ANEW_ROWS, rows * _ANEW_SHARE)
