@@ -253,10 +253,10 @@ def _agree(rows: Sequence[Mapping[str, Any]]) -> bool:
     first = [row for row in rows if row["ordinal"] == 0]
     if len(first) != 1 or first[0]["text"] is None:
         return False
-    made = {part.key: part for _, part in indexed([to_record(first[0])])}
-    return made.keys() == {row["key"] for row in rows} and all(
-        row[name] == getattr(made[row["key"]], name) for row in rows for name in _MADE
-    )
+    _, columns = indexed([to_record(first[0])])
+    made = {row[0]: row for row in zip(*(columns[name] for name in _MADE), strict=True)}
+    told = [tuple(row[name] for name in _MADE) for row in rows]
+    return made.keys() == {row[0] for row in told} and all(row == made[row[0]] for row in told)
 
 
 def _named(what: str, ids: Sequence[str]) -> str:

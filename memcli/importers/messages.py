@@ -110,7 +110,10 @@ def text_at(record: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 def meta_of(record: Mapping[str, Any], content: Content | None = None) -> dict[str, Any]:
     """What else the record says: its own metadata, its other short values, the attachments' names."""
     others = record.keys() - _READ_KEYS
-    meta = {key: value for key, value in record.items() if key in others and _is_said(value)}
+    # In the record's order.
+    meta = (
+        {key: value for key, value in record.items() if key in others and _is_said(value)} if others else {}
+    )
     for key in META_KEYS:
         if isinstance(record.get(key), dict):
             meta.update(record[key])
@@ -129,8 +132,11 @@ def _is_said(value: object) -> bool:
     return isinstance(value, (int, float)) or (isinstance(value, str) and 0 < len(value) <= _MAX_META_CHARS)
 
 
+_NO_CONTENT = Content("")
+
+
 def _content_of(record: Mapping[str, Any]) -> Content:
-    content = Content("")
+    content = _NO_CONTENT
     for key in TEXT_KEYS:
         if key in record:
             content = content_of(record[key])

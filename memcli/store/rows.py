@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memcli.passages import as_grams, as_words, date_words, passages, with_lone
-from memcli.types import Origin, Record, Vector
+from memcli.types import Millis, Origin, Record, Vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,40 +69,42 @@ def vector_schema(dim: int) -> pa.Schema:
     )
 
 
-class Indexed(NamedTuple):
-    """What an index holds of one passage of a memory; `key` is the id, then id/1, id/2, …"""
+def indexed(records: Iterable[Record]) -> tuple[list[Record], dict[str, list[Any]]]:
+    """What the index holds of memories: whose each row is, and the columns of the rows, a row a passage.
 
-    key: str
-    ordinal: int
-    chunks: int
-    start: int
-    end: int
-    words: str
-    grams: str
-
-
-def indexed(records: Iterable[Record]) -> Iterator[tuple[Record, Indexed]]:
-    """What the index holds of memories, a passage at a time."""
-    parts = [
-        (record, parts, part) for record in records for parts in [passages(record.text)] for part in parts
-    ]
-    grams = [as_grams(part.text) for _, _, part in parts]
-    for (record, of, part), gram, said in zip(parts, grams, with_lone(grams), strict=True):
+    `key` is the memory's id, then id/1, id/2, …
+    """
+    cut = ((record, passages(record.text)) for record in records)
+    found = [(record, part, len(parts)) for record, parts in cut for part in parts]
+    records = [record for record, _, _ in found]
+    parts = [part for _, part, _ in found]
+    grams = [as_grams(part.text) for part in parts]
+    return records, {
+        "key": [f"{record.id}/{part.ordinal}" if part.ordinal else record.id for record, part, _ in found],
+        "ordinal": [part.ordinal for part in parts],
+        "chunks": [chunks for _, _, chunks in found],
+        "start": [part.start for part in parts],
+        "end": [part.end for part in parts],
         # Apart from the text, which is mostly ASCII and then folded much faster.
-        said_when = "" if record.created_at is None else _said_when(date_words(record.created_at))
-        said_by = _said_by(record.name) if record.name else ""
-        key = f"{record.id}/{part.ordinal}" if part.ordinal else record.id
-        words = f"{said_by}{said}\n{said_when}"
-        yield record, Indexed(key, part.ordinal, len(of), part.start, part.end, words, gram)
+        "words": [
+            f"{_said_by(record.name)}{said}\n{_said_when(record.created_at)}"
+            for record, said in zip(records, with_lone(grams), strict=True)
+        ],
+        "grams": grams,
+    }
 
 
 @lru_cache(maxsize=1024)
-def _said_by(name: str) -> str:
-    return as_words(f"{name}: ")
+def _said_by(name: str | None) -> str:
+    return as_words(f"{name}: ") if name else ""
+
+
+def _said_when(at: Millis | None) -> str:
+    return "" if at is None else _as_words_once(date_words(at))
 
 
 # The messages of a conversation are mostly of one day.
-_said_when = lru_cache(maxsize=1024)(as_words)
+_as_words_once = lru_cache(maxsize=1024)(as_words)
 
 
 def to_record(row: Mapping[str, Any]) -> Record:
@@ -137,18 +139,17 @@ def to_table(memories: Iterable[tuple[Record, Origin | None]]) -> pa.Table:
 
     known = list(memories)
     origins = {record.id: origin or _UNKNOWN for record, origin in known}
-    rows = list(indexed(record for record, _ in known))
-    records = [record for record, _ in rows]
-    columns: dict[str, Any] = {"id": [record.id for record in records]}
-    for place, name in enumerate(Indexed._fields):
-        columns[name] = [part[place] for _, part in rows]
+    records, columns = indexed(record for record, _ in known)
+    columns["id"] = [record.id for record in records]
     for name in (*_TEXTS, *_NUMBERS, *_FLAGS):
         columns[name] = list(map(attrgetter(name), records))
     for name in _LISTS:
         # Null and not empty: an empty list is stored as one and then asks for a second condition.
         columns[name] = [list(values) if values else None for values in map(attrgetter(name), records)]
     # What is the memory's and not the passage's stands in its first row.
-    firsts = [record if part.ordinal == 0 else None for record, part in rows]
+    firsts = [
+        record if ordinal == 0 else None for record, ordinal in zip(records, columns["ordinal"], strict=True)
+    ]
     columns["text"] = [first and first.text for first in firsts]
     columns["meta"] = [_json(first.meta) if first else None for first in firsts]
     known_by = [origins[first.id] if first else _UNKNOWN for first in firsts]

@@ -19,6 +19,6 @@ DAY_MS = 86_400_000
 )
 def test_words_are_those_of_name_text_and_day_in_one(name: str | None, text: str, day: int) -> None:
     record = Record("id", text, name=name, created_at=day * DAY_MS)
-    ((_, part),) = indexed([record])
+    _, columns = indexed([record])
     said_by = f"{name}: " if name else ""
-    assert part.words == as_words(f"{said_by}{text}\n{date_words(day * DAY_MS)}")
+    assert columns["words"] == [as_words(f"{said_by}{text}\n{date_words(day * DAY_MS)}")]
