@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -299,9 +299,10 @@ def side_store(memory: Memory) -> Mended:
         pass
     lost = [words for table, words in _HOLDS.items() if table not in found.whole]
     lost += ["what was written to it last"] if is_cut else []
-    return Mended(
-        f"made anew, its tables known from {whose}", f"lost with it: {', '.join(lost)}" if lost else ""
-    )
+    doubtful = [words for table, words in _HOLDS.items() if table in found.doubtful]
+    told = [f"lost with it: {', '.join(lost)}"] if lost else []
+    told += [f"kept of two copies that differ, look at them: {', '.join(doubtful)}"] if doubtful else []
+    return Mended(f"made anew, its tables known from {whose}", "; ".join(told))
 
 
 def _aside(path: Path) -> Path:
@@ -310,10 +311,14 @@ def _aside(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Salvaged:
-    """The rows that a damaged side store still gives, by table; which tables it gave to their end."""
+    """The rows that a damaged side store still gives, by table.
+
+    It gave `whole` tables to their end; of `doubtful` ones two copies of a row differ.
+    """
 
     rows: Mapping[str, tuple[Sequence[str], Sequence[Sequence[Any]]]]
     whole: frozenset[str]
+    doubtful: frozenset[str]
 
     @property
     def meta(self) -> dict[str, str]:
@@ -325,8 +330,9 @@ class _Salvaged:
 def _salvaged(path: Path) -> _Salvaged:
     rows: dict[str, tuple[Sequence[str], Sequence[Sequence[Any]]]] = {}
     whole: set[str] = set()
+    doubtful: set[str] = set()
     if not path.exists():
-        return _Salvaged(rows, frozenset())
+        return _Salvaged(rows, frozenset(), frozenset())
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
             # A text that is none is found out row by row.
@@ -334,30 +340,59 @@ def _salvaged(path: Path) -> _Salvaged:
             names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             for name in map(bytes.decode, names):
                 columns = [row[1].decode() for row in db.execute(f"PRAGMA table_info({name})")]
-                held, is_whole = _rows_of(db, name, columns)
+                held, is_whole, is_doubtful = _rows_of(db, name, columns)
                 rows[name] = (columns, held)
                 whole |= {name} if is_whole else set()
+                doubtful |= {name} if is_doubtful else set()
     except (sqlite3.Error, UnicodeDecodeError):
         # Not even its list of tables can be read.
         pass
-    return _Salvaged(rows, frozenset(whole))
+    return _Salvaged(rows, frozenset(whole), frozenset(doubtful))
 
 
 def _rows_of(
     db: sqlite3.Connection, table: str, columns: Sequence[str]
+) -> tuple[list[tuple[Any, ...]], bool, bool]:
+    """The rows of a table, whether they are all that it had, and whether its twin has others."""
+    # Without an order SQLite may take the twin. From the end on where it breaks off from the beginning on.
+    ways = (f"NOT INDEXED ORDER BY {key}" for key in _keys_of(db, table))
+    own, is_own_whole = _rows_in(db, table, columns, ways)
+    twin, is_twin_whole = _rows_in(db, table, columns, [f"INDEXED BY {table}_twin"])
+    if is_own_whole is is_twin_whole is True:
+        # What is known by another name in one of them is kept under both.
+        return [*own, *twin], True, set(own) != set(twin)
+    if is_own_whole or is_twin_whole:
+        return own if is_own_whole else twin, True, False
+    return [*own, *twin], False, False
+
+
+def _keys_of(db: sqlite3.Connection, table: str) -> tuple[str, str]:
+    """The order that the rows of a table stand in, and that from its end on."""
+    keys = ["rowid"]
+    try:
+        db.execute(f"SELECT rowid FROM {table} LIMIT 0")
+    except sqlite3.OperationalError:
+        info = db.execute(f"PRAGMA table_info({table})").fetchall()
+        keys = [row[1].decode() for row in sorted(info, key=lambda row: int(row[5])) if row[5]]
+    return ", ".join(keys), ", ".join(f"{key} DESC" for key in keys)
+
+
+def _rows_in(
+    db: sqlite3.Connection, table: str, columns: Sequence[str], ways: Iterable[str]
 ) -> tuple[list[tuple[Any, ...]], bool]:
-    """The rows of a table from its beginning on, and where they break off from its end on too."""
+    """The rows that one of these ways gives to its end, or that all give; whether the first gave them all."""
     held: list[tuple[Any, ...]] = []
+    of_json = [columns.index(name) for name in JSON_COLUMNS.get(table, ())]
     are_read = True
-    for order in ("", f"ORDER BY {columns[0]} DESC"):
+    for number, way in enumerate(ways):
         try:
-            for row in db.execute(f"SELECT * FROM {table} {order}"):
-                read = _read(row, [columns.index(name) for name in JSON_COLUMNS.get(table, ())])
+            for row in db.execute(f"SELECT {', '.join(columns)} FROM {table} {way}"):
+                read = _read(row, of_json)
                 held += [read] if read else []
                 are_read &= read is not None
         except sqlite3.Error:
             continue
-        return held, are_read and not order
+        return held, are_read and not number
     return held, False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from array import array
@@ -301,12 +302,11 @@ def test_what_can_still_be_read_of_a_side_store_is_kept(memory: Memory) -> None:
     memory.close()
     with closing(sqlite3.connect(memory.side_path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        root, size = (
-            db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'journal'").fetchone()[0],
-            db.execute("PRAGMA page_size").fetchone()[0],
-        )
+        roots = db.execute("SELECT rootpage FROM sqlite_master WHERE name IN ('journal', 'journal_twin')")
+        roots, size = roots.fetchall(), db.execute("PRAGMA page_size").fetchone()[0]
     held = bytearray(memory.side_path.read_bytes())
-    held[(root - 1) * size : root * size] = bytes(size)
+    for (root,) in roots:
+        held[(root - 1) * size : root * size] = bytes(size)
     memory.side_path.write_bytes(held)
     check = doctor(memory, fix=True)["side store"]
     assert ("undo" in check.found, "forgotten" in check.found) == (True, False)
@@ -500,3 +500,71 @@ def spoil_side(memory: Memory, sql: str) -> None:
     memory.close()
     with closing(sqlite3.connect(memory.side_path)) as db, db:
         assert db.execute(sql).rowcount == 1
+
+
+# --- a bit of the side store ----------------------------------------------------------------------
+
+
+def _fill_side(memory: Memory) -> None:
+    memory.save_turn(memory.begin_session(), "user", "Where is the otter?")
+    memory.tasks.start("job")
+    memory.tasks.set("job", "berth", "harbour-nine")
+    memory.erase(memory.plan_forget(Selection(match="owl")))
+    (record,) = (record for record in memory.export(Filters()) if record.text == FIRST)
+    memory.edit(record.id, Draft(text="The heron has moved to the weir"))
+    memory.close()
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _told_of(path: Path, asked: str) -> str:
+    with closing(sqlite3.connect(path)) as db:
+        return str(db.execute(asked).fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT text FROM turns WHERE text LIKE '%otter%'",
+        "SELECT value FROM task_values",
+        "SELECT origin FROM tombstones",
+        "SELECT before FROM journal_changed",
+        "SELECT value FROM meta WHERE key = 'key'",
+    ],
+    ids=["turn", "value of a task", "tombstone", "journal", "key"],
+)
+def test_a_flipped_bit_in_either_copy_of_a_row_is_found(memory: Memory, asked: str) -> None:
+    _fill_side(memory)
+    whole = memory.side_path.read_bytes()
+    told = _told_of(memory.side_path, asked).encode()
+    places = [match.start() for match in re.finditer(re.escape(told), whole)]
+    assert len(places) == 2
+    for place in places:
+        held = bytearray(whole)
+        # Text stays text, and JSON stays JSON.
+        held[place + len(told) - 4] ^= 1
+        memory.side_path.write_bytes(held)
+        assert doctor(memory)["side store"].state == "fail"
+        check = doctor(memory, fix=True)["side store"]
+        assert "copies that differ" in check.found or "meta" in asked
+        assert doctor(memory) == {}
+        assert texts(memory) == {"The heron has moved to the weir"}
+        assert memory.session("last").turns[0].text.startswith("Where is the ")
+        with memory.write_side() as side:
+            assert side.tombstones() >= 1
+        memory.close()
+        for path in memory.place.directory.glob("side.db*"):
+            path.unlink()
+
+
+def test_what_one_copy_has_lost_is_taken_from_the_other(memory: Memory) -> None:
+    _fill_side(memory)
+    with closing(sqlite3.connect(memory.side_path)) as db:
+        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'turns'").fetchone()[0]
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+    held = bytearray(memory.side_path.read_bytes())
+    held[(root - 1) * size : root * size] = bytes(size)
+    memory.side_path.write_bytes(held)
+    check = doctor(memory, fix=True)["side store"]
+    assert (check.state, "chats" in check.found) == ("ok", False)
+    assert [turn.text for turn in memory.session("last").turns] == ["Where is the otter?"]

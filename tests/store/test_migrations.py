@@ -54,7 +54,9 @@ def test_there_is_a_store_of_every_schema() -> None:
 def test_an_older_store_is_read_without_being_changed(memory: Memory) -> None:
     before = side_path(memory).read_bytes()
     assert texts(memory) == TEXTS
-    assert memory.recall(Query("Maven", AT), is_noted=False).hits[0].record.kind == "preference"
+    assert (
+        memory.recall(Query("Maven", AT), is_noted=False).hits[0].record.text == "I prefer Maven over Gradle"
+    )
     assert (memory.sessions(), memory.tasks.all()) == ([], [])
     figures = memory.stats()
     assert (figures["turns"], figures["recall"]["count"], figures["pending"]["vectors"]) == (0, 1, 0)
