@@ -701,7 +701,7 @@ class Side:
     def layout(self) -> dict[str, list[str]]:
         """The columns of each table."""
         with self._translated():
-            return _layout(self._db)
+            return {name: [row[1] for row in rows] for name, rows in _described(self._db).items()}
 
     def check(self) -> str | None:
         """What is wrong with the file; None when all is well. Raises DamagedError for what cannot be read."""
@@ -709,7 +709,7 @@ class Side:
             found = str(self._db.execute("PRAGMA integrity_check(1)").fetchone()[0])
             if found != "ok":
                 return found
-            if _layout(self._db) != _layout_of_new():
+            if _described(self._db) != _described_new():
                 return "its tables are not those that were made"
             for table, columns in JSON_COLUMNS.items():
                 wrong = " OR ".join(f"NOT json_valid({column})" for column in columns)
@@ -750,15 +750,16 @@ def _state(meta: Mapping[str, str], erasing: frozenset[str]) -> State:
     )
 
 
-def _layout(db: sqlite3.Connection) -> dict[str, list[str]]:
+def _described(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """What SQLite says of the columns of each table: place, name, type, …"""
     names = [table for (table,) in db.execute(_TABLES)]
-    return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
+    return {name: db.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
 
 
-def _layout_of_new() -> dict[str, list[str]]:
+def _described_new() -> dict[str, list[tuple[Any, ...]]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         db.executescript(";".join(MIGRATIONS))
-        return _layout(db)
+        return _described(db)
 
 
 def _version_in(path: Path) -> int:
