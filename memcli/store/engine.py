@@ -89,7 +89,13 @@ def _set_heaps(heaps: Sequence[tuple[int, int]] = _HEAPS) -> None:
 
 @contextmanager
 def sparing_memory() -> Iterator[None]:
-    """Within this, what is freed is given back at once: for upkeep, which goes through all there is."""
+    """Within this, what is freed is given back at once: for upkeep, which goes through all there is.
+
+    So is what pyarrow has kept of what was freed before, some 50 MB after a large import.
+    """
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
     _set_heaps(_SPARING_HEAPS)
     try:
         yield
