@@ -572,13 +572,11 @@ class Pile:
         if self.intake.allow_sensitive:
             yield from self.waiting
             return
-        scrubbed = scrub_records([told.record for told, _ in self.waiting])
-        for (told, taking), (record, found) in zip(self.waiting, scrubbed, strict=True):
-            if found and not told.record.id:
-                taking.tally.redacted.update(found)
-                yield replace(told, record=record), taking
-            else:
-                yield told, taking
+        scrubbed = iter(scrub_records([told.record for told, _ in self.waiting if not told.record.id]))
+        for told, taking in self.waiting:
+            record, found = (told.record, {}) if told.record.id else next(scrubbed)
+            taking.tally.redacted.update(found)
+            yield (replace(told, record=record) if found else told), taking
 
     def _view(self, shelf: Shelf, marked: Sequence[_Marked], taking: Taking) -> _View:
         """What is known of these records; a file that is stored in parts does not see what it has added."""

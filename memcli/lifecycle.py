@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -12,7 +12,6 @@ from memcli.types import Change, Millis, Origin, Record
 
 _ID_CHARS = 20
 _HASH_CHARS = 32
-_BLOCK_BYTES = 64  # of SHA-256
 _SEPARATOR = "\x1f"
 
 
@@ -22,18 +21,15 @@ def keyed_hash(key: bytes, *parts: str | None) -> str:
     Parts are told apart by their lengths, so ("ab", "c") and ("a", "bc") differ, and None from "".
     """
     told = _SEPARATOR.join(["-" if part is None else f"{len(part)}:{part}" for part in parts])
-    begun = _begun(key)
-    inner, outer = begun[0].copy(), begun[1].copy()
-    inner.update(told.encode("utf-8", "surrogatepass"))
-    outer.update(inner.digest())
-    return outer.hexdigest()
+    hashed = _keyed(key).copy()
+    hashed.update(told.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
 
 
 @lru_cache(maxsize=8)
-def _begun(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:
-    """The two hashes of HMAC (RFC 2104) that have taken the key; `hmac` begins anew, in twice the time."""
-    whole = (hashlib.sha256(key).digest() if len(key) > _BLOCK_BYTES else key).ljust(_BLOCK_BYTES, b"\0")
-    return hashlib.sha256(bytes(x ^ 0x36 for x in whole)), hashlib.sha256(bytes(x ^ 0x5C for x in whole))
+def _keyed(key: bytes) -> hmac.HMAC:
+    """A hash that has taken the key: to begin with it each time takes longer than the rest."""
+    return hmac.new(key, digestmod="sha256")
 
 
 def origin_of(record: Record, key: bytes, *, echo: str | None = None) -> Origin:

@@ -489,11 +489,9 @@ class Side:
     def buried(self, origins: Sequence[str]) -> set[str]:
         """Which of these origins have a tombstone."""
         # Most stores have none, and an import asks for each message.
-        return (
-            set()
-            if not self.tombstones()
-            else self._known("SELECT origin FROM tombstones WHERE origin IN ({})", origins)
-        )
+        if not self.tombstones():
+            return set()
+        return self._known("SELECT origin FROM tombstones WHERE origin IN ({})", origins)
 
     def tombstones(self) -> int:
         """How many origins are kept out."""
